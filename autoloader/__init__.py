@@ -1,0 +1,17 @@
+"""Find the simplest PyTorch DataLoader settings that are fast enough, and prove them.
+
+Light to import: neither torch nor optuna nor pandas is loaded here.
+"""
+
+from autoloader.errors import AutoloaderError
+from autoloader.export.recommendation import OtherMachineWarning, Recommendation, load
+
+__all__ = [
+    "AutoloaderError",
+    "OtherMachineWarning",
+    "Recommendation",
+    "__version__",
+    "load",
+]
+
+__version__ = "0.1.0"

@@ -1,0 +1,212 @@
+"""What was read and what arrived, as digests in arrays on disk.
+
+Two kinds: the reference has one row for each distinct id; an arrival ledger has one row
+for each example that reached the training process. 24 and 21 bytes a row; signatures
+are kept once each. Arrays are plain `.npy` without pickle, tables JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoloader.audit.alignment import NO_SLOT
+from autoloader.errors import ProtocolError
+
+__all__ = ["NO_SLOT", "ArrivalLedger", "LedgerWriter", "ReferenceLedger", "ScopeList"]
+
+Id = int | str
+U64 = NDArray[np.uint64]
+I64 = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeList:
+    """The scope's index list: places in a table of distinct ids."""
+
+    ids: list[Any]
+    """Distinct indices, as the sampler yields them, in order of first use."""
+    places: list[int]
+    """The list itself: for each entry the place of its id in `ids`."""
+
+    @classmethod
+    def of(cls, indices: Sequence[Any]) -> ScopeList:
+        """Return the list that a sampler yielded."""
+        table: dict[Any, int] = {}
+        places = [table.setdefault(index, len(table)) for index in indices]
+        return cls(list(table), places)
+
+    def write(self, folder: Path) -> None:
+        """Write the list; indices are JSON scalars (numbers and strings)."""
+        text = json.dumps({"ids": self.ids, "places": self.places})
+        (folder / "scope.json").write_text(text, encoding="utf-8")
+
+    @classmethod
+    def read(cls, folder: Path) -> ScopeList:
+        """Read what `write` wrote."""
+        data = json.loads((folder / "scope.json").read_text(encoding="utf-8"))
+        return cls(data["ids"], data["places"])
+
+    def indices(self, entries: Sequence[int]) -> list[Any]:
+        """Return the indices at the given entries of the list."""
+        return [self.ids[self.places[entry]] for entry in entries]
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceLedger:
+    """Digests of every distinct id, read in one process."""
+
+    fixed: U64
+    label: U64
+    signature: I64
+    """Place in `signatures`."""
+    signatures: list[str]
+
+    def write(self, folder: Path) -> None:
+        """Write the ledger into a folder."""
+        np.save(folder / "fixed.npy", self.fixed, allow_pickle=False)
+        np.save(folder / "label.npy", self.label, allow_pickle=False)
+        np.save(folder / "signature.npy", self.signature, allow_pickle=False)
+        text = json.dumps(self.signatures)
+        (folder / "signatures.json").write_text(text, encoding="utf-8")
+
+    @classmethod
+    def read(cls, folder: Path) -> ReferenceLedger:
+        """Read what `write` wrote."""
+        fixed, label, signature = (
+            np.load(folder / f"{name}.npy", allow_pickle=False)
+            for name in ("fixed", "label", "signature")
+        )
+        text = (folder / "signatures.json").read_text(encoding="utf-8")
+        return cls(fixed, label, signature, json.loads(text))
+
+
+class SignatureTable:
+    """Give each distinct signature a place."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+
+    def place(self, signature: str) -> int:
+        """Return the place of a signature, the same for equal ones."""
+        return self._places.setdefault(signature, len(self._places))
+
+    @property
+    def signatures(self) -> list[str]:
+        """All signatures in order of their places."""
+        return list(self._places)
+
+
+class LedgerWriter:
+    """Collect arrivals batch by batch in the trial, then write them at once."""
+
+    def __init__(self) -> None:
+        self._table = SignatureTable()
+        self._batches: list[dict[str, Any]] = []
+        self._slot = array("i")
+        self._fixed = array("Q")
+        self._label = array("Q")
+        self._signature = array("i")
+
+    def add_batch(
+        self,
+        *,
+        epoch: int,
+        batch: int,
+        worker: int,
+        examples: int,
+        converted: bool,
+        intact: bool,
+    ) -> None:
+        """Begin a batch; `add_row` then adds to it."""
+        self._batches.append(
+            {
+                "epoch": epoch,
+                "batch": batch,
+                "worker": worker,
+                "examples": examples,
+                "rows": 0,
+                "converted": converted,
+                "intact": intact,
+            }
+        )
+
+    def add_row(self, *, slot: int, fixed: int, label: int, signature: str) -> None:
+        """Add a row to the batch begun last."""
+        self._batches[-1]["rows"] += 1
+        self._slot.append(slot)
+        self._fixed.append(fixed)
+        self._label.append(label)
+        self._signature.append(self._table.place(signature))
+
+    def write(self, folder: Path) -> None:
+        """Write the ledger into a folder."""
+        for name, values, dtype in (
+            ("slot", self._slot, np.int32),
+            ("fixed", self._fixed, np.uint64),
+            ("label", self._label, np.uint64),
+            ("signature", self._signature, np.int32),
+        ):
+            np.save(
+                folder / f"arrived_{name}.npy",
+                np.array(values, dtype),
+                allow_pickle=False,
+            )
+        tables = {"batches": self._batches, "signatures": self._table.signatures}
+        (folder / "arrived.json").write_text(json.dumps(tables), encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArrivedBatch:
+    """One batch that reached the training process."""
+
+    epoch: int
+    batch: int
+    """Number of its index list within the epoch."""
+    worker: int
+    """Worker that made it; -1: the training process."""
+    examples: int
+    """Examples that collate_fn was given."""
+    rows: int
+    """Rows that arrived."""
+    converted: bool
+    """Whether some field was not compared row by row."""
+    intact: bool
+    """Whether the batch arrived as collate_fn returned it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalLedger:
+    """Everything that reached the training process."""
+
+    batches: list[ArrivedBatch]
+    slot: NDArray[np.int32]
+    fixed: U64
+    label: U64
+    signature: NDArray[np.int32]
+    signatures: list[str]
+
+    @classmethod
+    def read(cls, folder: Path) -> ArrivalLedger:
+        """Read what a trial's `LedgerWriter` wrote.
+
+        Raises:
+            ProtocolError: the arrays do not belong together.
+        """
+        tables = json.loads((folder / "arrived.json").read_text(encoding="utf-8"))
+        batches = [ArrivedBatch(**item) for item in tables["batches"]]
+        slot, fixed, label, signature = (
+            np.load(folder / f"arrived_{name}.npy", allow_pickle=False)
+            for name in ("slot", "fixed", "label", "signature")
+        )
+        if not sum(batch.rows for batch in batches) == len(slot) == len(fixed):
+            msg = f"the arrival ledger in {folder} is incomplete"
+            raise ProtocolError(msg)
+        return cls(batches, slot, fixed, label, signature, tables["signatures"])

@@ -1,0 +1,235 @@
+"""Reduce an example to digests: what it is made of, and what its bytes are.
+
+An example is walked to its leaves (tensors, arrays, numbers, strings); each leaf gets a
+64-bit xxh3 digest of its bytes. Nothing of the content leaves this module.
+
+Numbers are digested by value: a Python float and the float64 row that default_collate
+makes of it are the same, and dtypes are judged from the signature instead.
+"""
+
+import dataclasses
+import json
+import pickle
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import xxhash
+
+Part = str | int
+Path = tuple[Part, ...]
+_PAIR = struct.Struct("=QQ")
+
+
+class Leaf(NamedTuple):
+    """One field of an example."""
+
+    path: Path
+    """Keys and places that lead to it."""
+    type: str
+    """Kind of value, as in `FieldFacts.type`."""
+    dtype: str | None
+    """Element type; None for strings and classes."""
+    shape: tuple[int, ...] | None
+    """Sizes; None for what has no shape."""
+    digest: int
+    """xxh3 of its bytes, 64 bits."""
+    size: int
+    """Bytes of its content."""
+
+
+def name_of(path: Path) -> str:
+    """Return a path as people write it: `meta.key`, `0`; empty for the example."""
+    return ".".join(str(part) for part in path)
+
+
+def walk(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield the leaves of an example with their paths, in a fixed order."""
+    if isinstance(value, Mapping):
+        for key in value:
+            yield from walk(
+                value[key], (*path, key if isinstance(key, int) else str(key))
+            )
+    elif isinstance(value, (list, tuple)):
+        for place, item in enumerate(value):
+            yield from walk(item, (*path, place))
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            yield from walk(getattr(value, field.name), (*path, field.name))
+    else:
+        yield path, value
+
+
+def leaves(example: Any) -> list[Leaf]:
+    """Return the digested leaves of an example."""
+    return [digest_leaf(path, value) for path, value in walk(example)]
+
+
+def digest_leaf(path: Path, value: Any) -> Leaf:
+    """Return one leaf: its kind, element type, shape and digest."""
+    if isinstance(value, torch.Tensor):
+        return _digest_tensor(path, value)
+    if isinstance(value, np.ndarray):
+        return _digest_array(path, value)
+    if isinstance(value, (bool, int, float, complex, np.generic)):
+        dtype = str(value.dtype) if isinstance(value, np.generic) else None
+        kind = "number" if dtype else type(value).__name__
+        return Leaf(path, kind, dtype, (), _number(value), 8)
+    if isinstance(value, str):
+        data = value.encode("utf-8", "surrogatepass")
+        return Leaf(path, "str", None, None, xxhash.xxh3_64_intdigest(data), len(data))
+    if isinstance(value, (bytes, bytearray)):
+        digest = xxhash.xxh3_64_intdigest(value)
+        return Leaf(path, "bytes", None, None, digest, len(value))
+    if value is None:
+        return Leaf(path, "none", None, None, 0, 0)
+    return _digest_object(path, value)
+
+
+def _digest_tensor(path: Path, value: torch.Tensor) -> Leaf:
+    dtype, shape = str(value.dtype).removeprefix("torch."), tuple(value.shape)
+    if value.layout is not torch.strided or value.is_quantized:
+        return _digest_object(path, value)
+    if value.dim() == 0 and value.dtype in _VALUE_TYPES:
+        return Leaf(
+            path, "tensor", dtype, (), _number(value.item()), value.element_size()
+        )
+    plain = value.detach().cpu().contiguous().reshape(-1)
+    data = plain.view(torch.uint8).numpy() if plain.numel() else b""
+    return Leaf(
+        path, "tensor", dtype, shape, xxhash.xxh3_64_intdigest(data), value.nbytes
+    )
+
+
+def _digest_array(path: Path, value: np.ndarray[Any, Any]) -> Leaf:
+    dtype, shape = str(value.dtype), tuple(value.shape)
+    if value.dtype.hasobject:
+        return _digest_object(path, value)
+    if value.ndim == 0 and value.dtype.kind in "biuf":
+        return Leaf(path, "array", dtype, (), _number(value.item()), value.itemsize)
+    data = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+    digest = xxhash.xxh3_64_intdigest(data if data.size else b"")
+    return Leaf(path, "array", dtype, shape, digest, value.nbytes)
+
+
+def _digest_object(path: Path, value: object) -> Leaf:
+    """Digest what has no bytes of its own by its pickle, or by its type alone."""
+    kind = type(value).__qualname__
+    try:
+        data = pickle.dumps(value, protocol=5)
+    except Exception:  # noqa: BLE001  # whatever __reduce__ raises: the type remains
+        data = kind.encode()
+    return Leaf(path, kind, None, None, xxhash.xxh3_64_intdigest(data), len(data))
+
+
+_VALUE_TYPES = {
+    torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
+    torch.float16, torch.bfloat16, torch.float32, torch.float64,
+}  # fmt: skip
+
+
+def _number(value: Any) -> int:
+    """Digest a number by its value: 1, True and 1.0 differ only in the signature."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, (bool, int)) and -(2**53) < value < 2**53:
+        value = float(value)
+    data = (
+        struct.pack("=d", value) if isinstance(value, float) else repr(value).encode()
+    )
+    return xxhash.xxh3_64_intdigest(data)
+
+
+def combine(found: Sequence[Leaf]) -> int:
+    """Return one digest of several leaves, their paths included."""
+    state = xxhash.xxh3_64()
+    for leaf in found:
+        state.update(_PAIR.pack(_path_digest(leaf.path), leaf.digest))
+    return state.intdigest()
+
+
+@lru_cache(maxsize=4096)
+def _path_digest(path: Path) -> int:
+    return xxhash.xxh3_64_intdigest(name_of(path).encode())
+
+
+def signature(found: Sequence[Leaf], free_shapes: frozenset[str] = frozenset()) -> str:
+    """Return what an example is made of, without content, as JSON text.
+
+    Args:
+        found: leaves of the example.
+        free_shapes: names of fields whose shape may differ between readings.
+    """
+    return _signature(
+        tuple((leaf.path, leaf.type, leaf.dtype, leaf.shape) for leaf in found),
+        free_shapes,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _signature(parts: tuple[Any, ...], free_shapes: frozenset[str]) -> str:
+    rows = []
+    for path, kind, dtype, shape in parts:
+        name = name_of(path)
+        sizes = None if shape is None else list(shape)
+        rows.append([name, kind, dtype, "free" if name in free_shapes else sizes])
+    return json.dumps(rows)
+
+
+class ExampleDigest(NamedTuple):
+    """All that is kept of an example."""
+
+    full: int
+    """Every leaf: tells whether a collated row is this very example."""
+    fixed: int
+    """Leaves that any reading of the example has in common."""
+    label: int
+    """The label's leaf; 0 where there is none."""
+    signature: str
+    """What it is made of."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class DigestPlan:
+    """Which leaves count as what, as the reference found them."""
+
+    random: frozenset[str] = frozenset()
+    """Names of fields that differ from reading to reading."""
+    free_shapes: frozenset[str] = frozenset()
+    """Names of random fields whose shape differs as well."""
+    label: str | None = None
+    """Name of the label's field."""
+
+    def digest(self, example: Any) -> ExampleDigest:
+        """Return the digests of an example."""
+        return self.digest_leaves(leaves(example))
+
+    def digest_leaves(self, found: Sequence[Leaf]) -> ExampleDigest:
+        """Return the digests of an example that was walked already."""
+        if self.random:
+            fixed = [leaf for leaf in found if not self._is_random(leaf)]
+        else:
+            fixed = list(found)
+        under = self.label
+        labels = [
+            leaf for leaf in found if under is not None and _below(leaf.path, under)
+        ]
+        return ExampleDigest(
+            full=combine(found),
+            fixed=combine(fixed),
+            label=combine(labels) if labels else 0,
+            signature=signature(found, self.free_shapes),
+        )
+
+    def _is_random(self, leaf: Leaf) -> bool:
+        return name_of(leaf.path) in self.random
+
+
+@lru_cache(maxsize=4096)
+def _below(path: Path, name: str) -> bool:
+    """Whether the leaf at `path` is the field `name` or lies under it."""
+    here = name_of(path)
+    return here == name or here.startswith(f"{name}.")

@@ -1,0 +1,188 @@
+"""Read what ended a pass: exception type first, words only where PyTorch has no more.
+
+The one place where sentences of PyTorch are read; tested on captured text.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import traceback
+from pathlib import Path
+
+from autoloader.values.outcome import Failure
+
+REAP_S = 2.0
+"""Longest wait for a dying worker's exit code."""
+
+_SIGNAL = re.compile(r"DataLoader worker \(pid (\d+)\) is killed by signal: ([^.]+)\.")
+_EXITED = re.compile(r"DataLoader worker \(pid\(s\) ([\d, ]+)\) exited unexpectedly")
+_CODE = re.compile(
+    r"DataLoader worker \(pid (\d+)\) exited unexpectedly with exit code (\d+)"
+)
+_CAUGHT = re.compile(r"Caught (\w+) in DataLoader worker process (\d+)\.")
+_NO_SPACE = re.compile(
+    r"No space left on device|unable to (?:allocate|open|mmap) shared memory"
+)
+_NO_FILES = re.compile(r"Too many open files|received 0 items of ancdata")
+
+
+def failure_of(exc: BaseException, *, phase: str, logs: Path) -> Failure:
+    """Return the failure that an exception out of a loader stands for."""
+    texts = [str(item) for item in _chain(exc)]
+    whole = "\n".join(texts)
+    log = str(logs)
+    if _NO_SPACE.search(whole):
+        return Failure(
+            kind="shared_memory_full",
+            phase=phase,
+            message="/dev/shm is full: a batch found no room on its way to the trainer",
+            hint="fewer workers, a smaller prefetch_factor, or a larger /dev/shm",
+            exception=type(exc).__name__,
+            log=log,
+        )
+    if _NO_FILES.search(whole):
+        return Failure(
+            kind="descriptors_exhausted",
+            phase=phase,
+            message="the limit of open files is reached: each tensor in flight needs one",
+            hint="raise `ulimit -n`, or lower num_workers and prefetch_factor",
+            exception=type(exc).__name__,
+            log=log,
+        )
+    died = _worker_death(_exit_codes(exc), texts, phase, log)
+    if died is not None:
+        return died
+    if isinstance(exc, MemoryError):
+        return Failure(
+            kind="out_of_memory",
+            phase=phase,
+            message="the trial could not allocate memory",
+            exception="MemoryError",
+            log=log,
+        )
+    caught = _CAUGHT.search(whole)
+    if caught is not None:
+        return Failure(
+            kind="worker_exception",
+            phase=phase,
+            message=f"worker {caught[2]} raised {caught[1]}: {_last_line(texts[0])}",
+            hint="the traceback is in stderr.txt of the log folder",
+            exception=caught[1],
+            log=log,
+        )
+    return Failure(
+        kind="worker_exception" if phase != "prediction" else "crashed",
+        phase=phase,
+        message=f"{type(exc).__name__}: {_last_line(str(exc))}",
+        exception=type(exc).__name__,
+        log=log,
+    )
+
+
+def _chain(exc: BaseException) -> list[BaseException]:
+    """Return the exception and what it was raised from, outermost first."""
+    found: list[BaseException] = []
+    current: BaseException | None = exc
+    while current is not None and current not in found:
+        found.append(current)
+        current = current.__cause__ or current.__context__
+    return found
+
+
+def _exit_codes(exc: BaseException) -> list[int]:
+    """Return the exit codes of dead workers of the loader that raised.
+
+    The loader's iterator is found among the frames that the exception came through.
+    A lost connection may be noticed before the worker is quite dead: it is waited for.
+    """
+    waits = isinstance(
+        exc, (ConnectionError, EOFError, FileNotFoundError, RuntimeError)
+    )
+    codes = []
+    for frame, _line in traceback.walk_tb(exc.__traceback__):
+        workers = getattr(frame.f_locals.get("self"), "_workers", None)
+        for worker in workers if isinstance(workers, list) else ():
+            if waits and not codes:
+                worker.join(timeout=REAP_S / max(1, len(workers)))
+            if worker.exitcode is not None:
+                codes.append(worker.exitcode)
+        if codes:
+            break
+    return codes
+
+
+def _worker_death(
+    codes: list[int], texts: list[str], phase: str, log: str
+) -> Failure | None:
+    """Return the failure of a worker's death: by its exit code, else by PyTorch's words."""
+    for code in codes:
+        if code < 0:
+            return _killed(signal_name(-code), phase, log)
+        return _left(code, phase, log)
+    for text in texts:
+        by_signal = _SIGNAL.search(text)
+        if by_signal is not None:
+            return _killed(_name_of_words(by_signal[2]), phase, log)
+        by_code = _CODE.search(text)
+        if by_code is not None:
+            return _left(int(by_code[2]), phase, log)
+    if any(_EXITED.search(text) for text in texts):
+        return Failure(
+            kind="crashed",
+            phase=phase,
+            message="a worker died without a word",
+            hint="see stderr.txt in the log folder",
+            log=log,
+        )
+    return None
+
+
+def _killed(name: str, phase: str, log: str) -> Failure:
+    return Failure(
+        kind="crashed",
+        phase=phase,
+        message=f"a worker was killed by {name}",
+        hint=_SIGNAL_HINTS.get(name),
+        signal=name,
+        log=log,
+    )
+
+
+def _left(code: int, phase: str, log: str) -> Failure:
+    return Failure(
+        kind="crashed",
+        phase=phase,
+        message=f"a worker left with exit code {code}",
+        hint="what it printed is in stderr.txt of the log folder",
+        exit_code=code,
+        log=log,
+    )
+
+
+_SIGNAL_HINTS = {
+    "SIGKILL": "often the kernel, out of memory: fewer workers or a smaller queue",
+    "SIGBUS": "often a full /dev/shm: docker run --shm-size makes it larger",
+    "SIGSEGV": "often a library handle opened before the workers start",
+}
+
+
+def signal_name(number: int) -> str:
+    """Return `SIGKILL` for 9."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _name_of_words(words: str) -> str:
+    """Return `SIGKILL` for `Killed`, as the C library words it."""
+    for item in signal.Signals:
+        if signal.strsignal(item) == words.strip():
+            return item.name
+    return words.strip()
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
+    return lines[-1][:300] if lines else ""

@@ -1,0 +1,248 @@
+"""Serve orders: read the reference once, or hold the dataset and fork trials from it.
+
+The host builds the dataset and then touches nothing, so that every trial starts from
+the same untouched state. It forks from its main thread, waits for the trial, and tells
+how it ended.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import multiprocessing
+import os
+import random
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from autoloader.child.failures import failure_of
+from autoloader.child.lifeline import die_with_parent
+from autoloader.child.loader import LoaderParts
+from autoloader.child.passes import TrialContext, run_pass
+from autoloader.child.reference import run_reference
+from autoloader.child.source import load_source
+from autoloader.child.stages import Stage, StageBoard
+from autoloader.child.wire import receive, send
+from autoloader.errors import AutoloaderError
+from autoloader.measure.proc import connected_sockets, readable_offsets, thread_count
+from autoloader.values.job import PassOrder, ReferenceOrder
+from autoloader.values.scope import DatasetFacts, Scope, SourceSpec
+
+
+def serve_reference(orders: int, answers: int) -> None:
+    """Take one order, read the reference, answer, end."""
+    message = next(receive(orders))
+    board = StageBoard(Path(message["board"]))
+    _announce_stacks()
+    try:
+        result = run_reference(ReferenceOrder.from_dict(message["order"]), board)
+    except AutoloaderError as exc:
+        result = _error(exc)
+    except Exception as exc:  # noqa: BLE001  # the child's main: it becomes an answer
+        result = _bug(exc)
+    send(answers, result)
+
+
+def serve_host(orders: int, answers: int) -> None:
+    """Build the dataset, then run one pass an order until the pipe closes."""
+    messages = receive(orders)
+    opening = next(messages)
+    board = StageBoard(Path(opening["board"]))
+    _announce_stacks()
+    try:
+        host = _Host.open(opening, answers, board)
+    except AutoloaderError as exc:
+        send(answers, _error(exc))
+        return
+    except Exception as exc:  # noqa: BLE001  # the child's main: it becomes an answer
+        send(answers, _bug(exc))
+        return
+    board.enter(Stage.WAITING)
+    send(answers, {"event": "ready", "unsafe": host.why_not_fork()})
+    host.serve(messages)
+
+
+class _Host:
+    """The built dataset and how trials come from it."""
+
+    def __init__(
+        self,
+        parts: LoaderParts,
+        facts: DatasetFacts,
+        scope: Scope,
+        answers: int,
+        threads_of_imports: int,
+        torch_threads: int,
+    ) -> None:
+        self._parts = parts
+        self._facts = facts
+        self._scope = scope
+        self._answers = answers
+        self._threads_of_imports = threads_of_imports
+        self._torch_threads = torch_threads
+        self._offsets = readable_offsets(os.getpid())
+
+    @classmethod
+    def open(cls, opening: dict[str, Any], answers: int, board: StageBoard) -> _Host:
+        _keep_to_cpus(opening["cpus"])
+        # one thread: OpenMP's pool, once made, does not survive a fork
+        torch_threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        board.enter(Stage.IMPORTING)
+        threads = thread_count(os.getpid()) or 1
+        parts = LoaderParts.of(load_source(SourceSpec.from_dict(opening["source"])))
+        return cls(
+            parts,
+            DatasetFacts.from_dict(opening["facts"]),
+            Scope.from_dict(opening["scope"]),
+            answers,
+            threads,
+            torch_threads,
+        )
+
+    def why_not_fork(self) -> str | None:
+        """Return why forking this process is unsafe, or None where it is safe."""
+        pid = os.getpid()
+        if not hasattr(os, "fork") or sys.platform == "darwin":
+            return "this system does not fork safely"
+        in_use = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+        if in_use or _holds_nvidia_device():
+            return "CUDA is initialised"
+        if threading.active_count() > 1:
+            return "the dataset started threads"
+        if (thread_count(pid) or 1) > self._threads_of_imports + _library_threads():
+            return "the dataset started threads"
+        if connected_sockets(pid):
+            return "the dataset holds an open connection"
+        if readable_offsets(pid) != self._offsets:
+            return "an earlier trial moved the offset of a file that the dataset holds open"
+        return None
+
+    def serve(self, messages: Iterator[dict[str, Any]]) -> None:
+        for message in messages:
+            order = PassOrder.from_dict(message["order"])
+            if order.in_process:
+                self._run(order, message["board"], host_pid=None)
+                return
+            self._fork(order, message["board"])
+
+    def _fork(self, order: PassOrder, board: str) -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        host_pid = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            die_with_parent(host_pid)
+            os.setsid()
+            try:
+                self._run(order, board, host_pid=host_pid)
+            finally:
+                os._exit(70)
+        _, status = os.waitpid(pid, 0)
+        code = os.waitstatus_to_exitcode(status)
+        event = {
+            "event": "exited",
+            "pid": pid,
+            "code": code,
+            "unsafe": self.why_not_fork(),
+        }
+        send(self._answers, event)
+
+    def _run(self, order: PassOrder, board_path: str, *, host_pid: int | None) -> None:
+        """Run one pass in this process, answer, and end the process."""
+        send(self._answers, {"event": "started", "pid": os.getpid()})
+        board = StageBoard(Path(board_path))
+        logs = Path(order.logs)
+        _redirect(logs)
+        _announce_stacks()
+        os.environ["TMPDIR"] = order.tmp
+        tempfile.tempdir = None
+        torch.set_num_threads(self._torch_threads)
+        _seed_like_a_fresh_process(self._scope.seed)
+        context = TrialContext(
+            order, self._parts, self._facts, self._scope, board, host_pid
+        )
+        try:
+            result = {"event": "result", **run_pass(context)}
+        except Exception as exc:  # noqa: BLE001  # the child's main: it becomes an outcome
+            failure = failure_of(exc, phase=order.kind, logs=logs)
+            result = {"event": "failed", "failure": failure.to_dict()}
+        send(self._answers, result)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        _end_workers()
+        os._exit(0)
+
+
+def _keep_to_cpus(count: int | None) -> None:
+    """Restrict this process and what it forks to the first `count` CPUs."""
+    if count is not None and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:count])
+
+
+def _redirect(logs: Path) -> None:
+    """Send what the trial and its workers print to files of their own."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+    for name, descriptor in (("stdout.txt", 1), ("stderr.txt", 2)):
+        file = os.open(logs / name, flags, 0o600)
+        os.dup2(file, descriptor)
+        os.close(file)
+
+
+def _announce_stacks() -> None:
+    """Write all stacks to stderr on SIGUSR2, in this process and in forked workers."""
+    if hasattr(signal, "SIGUSR2"):
+        faulthandler.register(signal.SIGUSR2, file=2, all_threads=True)
+
+
+def _seed_like_a_fresh_process(seed: int) -> None:
+    torch.manual_seed(seed)
+    random.seed(seed)
+
+
+def _end_workers() -> None:
+    """End workers that a failed pass left, since `os._exit` runs no handlers."""
+    for process in multiprocessing.active_children():
+        process.kill()
+        process.join()
+
+
+def _holds_nvidia_device() -> bool:
+    folder = Path("/proc/self/fd")
+    if not folder.is_dir():
+        return False
+    for entry in folder.iterdir():
+        try:
+            if str(entry.readlink()).startswith("/dev/nvidia"):
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def _library_threads() -> int:
+    """Threads that importing a numeric library makes: one pool of OpenBLAS at most."""
+    return max(0, (os.cpu_count() or 1) - 1)
+
+
+def _error(exc: AutoloaderError) -> dict[str, Any]:
+    return {
+        "event": "error",
+        "kind": type(exc).__name__,
+        "message": exc.message,
+        "hint": exc.hint,
+    }
+
+
+def _bug(exc: Exception) -> dict[str, Any]:
+    import traceback  # noqa: PLC0415  # only on the way down
+
+    traceback.print_exception(exc)
+    message = f"a child process failed: {type(exc).__name__}: {exc}"
+    return {"event": "error", "kind": "ProtocolError", "message": message, "hint": None}

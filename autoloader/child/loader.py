@@ -1,0 +1,146 @@
+"""Build a DataLoader for a config over the scope's index list.
+
+The user's own collate_fn, worker_init_fn, timeout, start method and drop_last are kept;
+the dataset object is never wrapped, so `get_worker_info().dataset` stays the user's.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    IterableDataset,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+)
+
+from autoloader.values.config import LoaderConfig
+from autoloader.values.scope import Order, ScopeRequest
+
+
+class ListSampler(Sampler[Any]):
+    """Yield a given index list; which one is set from outside, epoch by epoch.
+
+    DataLoader draws two iterators when its workers start, so that counting calls of
+    `__iter__` would not count epochs.
+    """
+
+    def __init__(self, indices: Sequence[Any]) -> None:
+        self.indices = indices
+        """What the next epoch reads."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Return the indices of an epoch."""
+        return iter(self.indices)
+
+    def __len__(self) -> int:
+        """Return the length of an epoch."""
+        return len(self.indices)
+
+
+@dataclass(frozen=True, slots=True)
+class LoaderParts:
+    """What the user gave, taken apart: the dataset and what surrounds it."""
+
+    dataset: Any
+    loader: DataLoader[Any] | None
+    """The user's own loader; None for a bare dataset."""
+
+    @classmethod
+    def of(cls, found: Any) -> LoaderParts:
+        """Take a Dataset or DataLoader apart."""
+        if isinstance(found, DataLoader):
+            return cls(found.dataset, found)
+        return cls(found, None)
+
+    @property
+    def is_iterable(self) -> bool:
+        """Whether the dataset streams instead of being indexed."""
+        return isinstance(self.dataset, IterableDataset)
+
+    @property
+    def batch_size_is_free(self) -> bool:
+        """Whether batches are cut by DataLoader's own BatchSampler."""
+        if self.loader is None:
+            return True
+        return type(self.loader.batch_sampler) is BatchSampler
+
+    @property
+    def drop_last(self) -> bool:
+        """Whether an incomplete last batch is left out."""
+        return bool(self.loader is not None and self.loader.drop_last)
+
+    @property
+    def start_method(self) -> str:
+        """How workers are started."""
+        context = (
+            self.loader.multiprocessing_context if self.loader is not None else None
+        )
+        if context is None:
+            return multiprocessing.get_start_method()
+        return str(context.get_start_method())
+
+    def baseline(self) -> dict[str, Any] | None:
+        """Return the user's settings; None for a bare dataset."""
+        loader = self.loader
+        if loader is None:
+            return None
+        config = LoaderConfig.canonical(
+            num_workers=loader.num_workers,
+            batch_size=loader.batch_size,
+            prefetch_factor=loader.prefetch_factor,
+            pin_memory=bool(loader.pin_memory),
+            persistent_workers=loader.persistent_workers,
+        )
+        return config.to_dict()
+
+    def sampler(self, order: Order | None, seed: int) -> Sampler[Any]:
+        """Return the sampler that an epoch's index list is drawn from."""
+        generator = torch.Generator().manual_seed(seed)
+        if self.loader is not None and order != "shuffled":
+            sampler = self.loader.sampler
+            if isinstance(sampler, RandomSampler):
+                sampler.generator = generator
+            return sampler  # type: ignore[return-value]  # torch: Sampler | Iterable
+        if order == "as-is":
+            return SequentialSampler(self.dataset)
+        return RandomSampler(self.dataset, generator=generator)
+
+    def draw(self, request: ScopeRequest) -> tuple[list[Any], str]:
+        """Return one epoch's index list, and the name of its order."""
+        sampler = self.sampler(request.order, request.seed)
+        if hasattr(sampler, "set_epoch"):
+            sampler.set_epoch(0)
+        torch.manual_seed(request.seed)
+        match type(sampler).__name__:
+            case "RandomSampler":
+                name = "shuffled"
+            case "SequentialSampler":
+                name = "sequential"
+            case other:
+                name = other
+        return list(sampler), name
+
+    def build(self, config: LoaderConfig, sampler: ListSampler) -> DataLoader[Any]:
+        """Return a loader that reads the sampler's index list in each epoch."""
+        kwargs = config.dataloader_kwargs()
+        if self.loader is not None:
+            kwargs.update(
+                collate_fn=self.loader.collate_fn,
+                worker_init_fn=self.loader.worker_init_fn,
+                drop_last=self.loader.drop_last,
+                in_order=self.loader.in_order,
+            )
+            if config.num_workers:
+                kwargs.update(
+                    timeout=self.loader.timeout,
+                    multiprocessing_context=self.loader.multiprocessing_context,
+                )
+        return DataLoader(self.dataset, sampler=sampler, **kwargs)

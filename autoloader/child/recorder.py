@@ -1,0 +1,253 @@
+"""Watch what a loader delivers, without wrapping the dataset.
+
+The loader is built normally; then its collate_fn and its batch_sampler are replaced.
+The sampler's stand-in hands out index lists that tell the worker which list they are
+(`_TaggedList`), the collate's stand-in digests every example as it arrives and sends
+the digests along with the batch (`Carried`). In the training process the batch that
+really arrived is digested again. Nothing of this is part of a timed pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader, get_worker_info
+
+from autoloader.audit.alignment import Alignment, align_rows
+from autoloader.audit.ledger import NO_SLOT, LedgerWriter
+from autoloader.child.digest import (
+    DigestPlan,
+    ExampleDigest,
+    Leaf,
+    Path,
+    combine,
+    digest_leaf,
+    leaves,
+    name_of,
+)
+
+_current = (0, 0)
+"""Epoch and list that the process (a worker, or the trial itself) is working on."""
+
+
+def _arrived(epoch: int, batch: int, indices: list[Any]) -> list[Any]:
+    """Note in the worker which list has come; return it as a plain list."""
+    global _current  # noqa: PLW0603  # one batch at a time in a process
+    _current = (epoch, batch)
+    return indices
+
+
+class _TaggedList(list[Any]):
+    """An index list that tells the process that unpickles it which one it is."""
+
+    def __init__(self, epoch: int, batch: int, indices: list[Any]) -> None:
+        super().__init__(indices)
+        self.place = (epoch, batch)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrived, (*self.place, list(self))
+
+
+class TaggingSampler:
+    """Stand in for the batch_sampler; number the lists of each epoch."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self.epoch = 0
+        """Epoch that the next lists belong to; set before each `iter(loader)`."""
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        """Draw the inner iterator at once, as DataLoader would."""
+        return self._number(self.epoch, iter(self._inner))
+
+    def _number(self, epoch: int, lists: Iterator[list[Any]]) -> Iterator[list[Any]]:
+        for batch, indices in enumerate(lists):
+            _arrived(epoch, batch, indices)  # without workers nothing is unpickled
+            yield _TaggedList(epoch, batch, indices)
+
+    def __len__(self) -> int:
+        """Return how many lists an epoch has."""
+        return len(self._inner)
+
+
+@dataclass(slots=True)
+class Carried:
+    """A batch on its way, with what its worker saw."""
+
+    batch: Any
+    epoch: int
+    place: int
+    """Number of its list within the epoch."""
+    worker: int
+    """Worker that made it; -1 in the training process."""
+    examples: list[ExampleDigest]
+    """Digests of the examples that collate_fn was given."""
+    paths: tuple[Path, ...]
+    """Leaves of the first example."""
+    digests: list[tuple[int, ...]]
+    """Leaf digests of each example."""
+    whole: int
+    """Digest of the batch as collate_fn returned it."""
+
+    def pin_memory(self, device: Any = None) -> Carried:
+        """Pin the batch as DataLoader would have done."""
+        from torch.utils.data._utils.pin_memory import pin_memory  # noqa: PLC0415
+
+        self.batch = pin_memory(self.batch, device)  # type: ignore[no-untyped-call]
+        return self
+
+
+class RecordingCollate:
+    """Stand in for collate_fn; digest what it is given, then call it."""
+
+    def __init__(self, collate: Callable[[Any], Any], plan: DigestPlan) -> None:
+        self._collate = collate
+        self._plan = plan
+
+    def __call__(self, examples: Any) -> Carried:
+        """Return the collated batch with the digests of its examples."""
+        listed = list(examples) if isinstance(examples, (list, tuple)) else [examples]
+        walked = [leaves(example) for example in listed]
+        batch = self._collate(examples)
+        worker = get_worker_info()
+        return Carried(
+            batch=batch,
+            epoch=_current[0],
+            place=_current[1],
+            worker=-1 if worker is None else worker.id,
+            examples=[self._plan.digest_leaves(found) for found in walked],
+            paths=tuple(leaf.path for leaf in walked[0]) if walked else (),
+            digests=[tuple(leaf.digest for leaf in found) for found in walked],
+            whole=combine(leaves(batch)),
+        )
+
+
+def record(loader: DataLoader[Any], plan: DigestPlan) -> TaggingSampler:
+    """Make a loader deliver `Carried` batches; return what counts its epochs."""
+    sampler = TaggingSampler(loader.batch_sampler)
+    loader.__dict__["batch_sampler"] = sampler
+    loader.__dict__["collate_fn"] = RecordingCollate(loader.collate_fn, plan)
+    return sampler
+
+
+@dataclass(slots=True)
+class Arrivals:
+    """Turn what arrives in the training process into ledger rows."""
+
+    ledger: LedgerWriter
+    plan: DigestPlan
+    count_path: str | None = None
+    """Field of the batch whose first size was the number of rows, every time."""
+    batch_bytes: int = 0
+    """Bytes of the largest batch."""
+    _first: bool = True
+
+    def add(self, carried: Carried) -> None:
+        """Digest the batch that arrived, and note its rows."""
+        found = leaves(carried.batch)
+        self.batch_bytes = max(self.batch_bytes, sum(leaf.size for leaf in found))
+        rows, row_leaves = _rows(carried)
+        alignment = (
+            align_rows(
+                [tuple(leaf.digest for leaf in row) for row in row_leaves],
+                carried.digests,
+            )
+            if rows is not None
+            else Alignment(slots=tuple(range(len(carried.examples))), converted=None)
+        )
+        self._note_count_path(found, len(alignment.slots))
+        self.ledger.add_batch(
+            epoch=carried.epoch,
+            batch=carried.place,
+            worker=carried.worker,
+            examples=len(carried.examples),
+            converted=alignment.converted is None or bool(alignment.converted),
+            intact=combine(found) == carried.whole,
+        )
+        for row, slot in enumerate(alignment.slots):
+            digest = (
+                carried.examples[slot]
+                if slot != NO_SLOT
+                else self.plan.digest_leaves(row_leaves[row])
+            )
+            self.ledger.add_row(
+                slot=slot,
+                fixed=digest.fixed,
+                label=digest.label,
+                signature=digest.signature,
+            )
+
+    def _note_count_path(self, found: list[Leaf], rows: int) -> None:
+        names = [
+            name_of(leaf.path)
+            for leaf in found
+            if leaf.type == "tensor" and leaf.shape and leaf.shape[0] == rows
+        ]
+        if self._first:
+            self.count_path = names[0] if names else None
+            self._first = False
+        elif self.count_path not in names:
+            self.count_path = None
+
+
+def _rows(carried: Carried) -> tuple[int | None, list[list[Leaf]]]:
+    """Return the rows of a batch that mirrors its examples, each as leaves.
+
+    None where the batch has another structure than its examples, or its fields do not
+    all have one row an example.
+    """
+    columns = []
+    for path in carried.paths:
+        column = _look_up(carried.batch, path)
+        if column is None:
+            return None, []
+        columns.append(column)
+    lengths = {len(column) for column in columns}
+    if len(lengths) != 1:
+        return None, []
+    (count,) = lengths
+    rows = [
+        [
+            digest_leaf(path, column[row])
+            for path, column in zip(carried.paths, columns, strict=True)
+        ]
+        for row in range(count)
+    ]
+    return count, rows
+
+
+def _look_up(batch: Any, path: Path) -> Any:
+    """Return the collated column of a field, or None where there is none."""
+    found = batch
+    for part in path:
+        try:
+            found = found[part]
+        except (TypeError, KeyError, IndexError):
+            found = getattr(found, part, None) if isinstance(part, str) else None
+        if found is None:
+            return None
+    if isinstance(found, torch.Tensor):
+        return found if found.dim() else None
+    return found if isinstance(found, (list, tuple)) else None
+
+
+def count_of(batch: Any, path: str) -> int:
+    """Return how many examples a batch has, by the size of a field that the gate proved.
+
+    Args:
+        batch: what the loader delivered.
+        path: name of the field, such as `0` or `pixels`.
+    """
+    found = batch
+    for part in path.split(".") if path else ():
+        if isinstance(found, (list, tuple)):
+            found = found[int(part)]
+        else:
+            try:
+                found = found[part]
+            except (TypeError, KeyError, IndexError):
+                found = getattr(found, part)
+    return int(found.shape[0])

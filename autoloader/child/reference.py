@@ -1,0 +1,353 @@
+"""Read the scope example by example in one process: what is right.
+
+Every example is fetched as `dataset[index]` over the sampler's own list, never through
+a DataLoader, which may share a fault or be the fault. A part is read again under other
+seeds: fields that then differ are *random*, all others *fixed*.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from autoloader.audit.ledger import ReferenceLedger, ScopeList, SignatureTable
+from autoloader.child.digest import DigestPlan, Leaf, leaves, name_of
+from autoloader.child.loader import LoaderParts
+from autoloader.child.source import load_source
+from autoloader.child.stages import Stage, StageBoard
+from autoloader.errors import DatasetError, UsageError, did_you_mean
+from autoloader.values.job import ReferenceOrder
+from autoloader.values.scope import DatasetFacts, FieldFacts, Scope, ScopeRequest
+
+PROBED = 64
+"""Examples read again under other seeds, to tell random fields from fixed ones."""
+
+COST_PROBE = 8
+"""Examples whose cost decides how large the scope can be; the first is left out."""
+
+LEAST_SCOPE = 256
+"""Least examples of a scope, however slow they are to read (all of a smaller set)."""
+
+_LABEL_KEYS = ("label", "labels", "target", "y")
+
+
+def run_reference(order: ReferenceOrder, board: StageBoard) -> dict[str, Any]:
+    """Read the scope, write list and ledger, and return facts and scope as a message.
+
+    Raises:
+        UsageError: the dataset, label or number of examples cannot be used.
+        DatasetError: reading an example raises, or the same example changes.
+    """
+    torch.set_num_threads(1)
+    board.enter(Stage.IMPORTING)
+    parts = LoaderParts.of(load_source(order.source))
+    if parts.is_iterable:
+        msg = f"{order.source.spec} is an IterableDataset, which is not supported yet"
+        raise UsageError(msg, hint="map-style datasets (with __getitem__) are")
+    if not parts.batch_size_is_free:
+        msg = f"{order.source.spec} makes its own batches, which is not supported yet"
+        raise UsageError(msg, hint="a DataLoader with batch_size and sampler is")
+    request = order.request
+    reader = _Reader(parts.dataset, request, board)
+    drawn, order_name = _draw(parts, request, order.source.spec)
+    _check_batch(order, request.epoch_examples or len(drawn))
+    scope_list = ScopeList.of(_chosen(drawn, request, reader, len(parts.dataset)))
+    plan = reader.find_plan(scope_list.ids)
+    ledger = reader.read_all(scope_list.ids, plan)
+    board.enter(Stage.WRITING)
+    folder = Path(order.folder)
+    scope_list.write(folder)
+    ledger.write(folder)
+    scope = Scope(
+        examples=len(scope_list.places),
+        distinct=len(scope_list.ids),
+        of=len(drawn),
+        epoch_examples=request.epoch_examples or len(drawn),
+        order=order_name,
+        seed=request.seed,
+        transforms="random" if plan.random else "fixed",
+        drop_last=parts.drop_last,
+    )
+    facts = _facts(parts, reader, plan)
+    return {"event": "reference", "facts": facts.to_dict(), "scope": scope.to_dict()}
+
+
+def _draw(
+    parts: LoaderParts, request: ScopeRequest, spec: str
+) -> tuple[list[Any], str]:
+    drawn, order_name = parts.draw(request)
+    drawn = [index.item() if hasattr(index, "item") else index for index in drawn]
+    if not drawn:
+        msg = f"the sampler of {spec} yields nothing"
+        raise UsageError(msg)
+    odd = next((index for index in drawn if not isinstance(index, (int, str))), None)
+    if odd is not None:
+        msg = (
+            f"the sampler of {spec} yields {type(odd).__name__}, not numbers or strings"
+        )
+        raise UsageError(msg)
+    return drawn, order_name
+
+
+def _check_batch(order: ReferenceOrder, epoch_examples: int) -> None:
+    """Refuse a batch size that no epoch can fill, before anything is read."""
+    size = order.largest_batch
+    if size is not None and size > epoch_examples:
+        msg = (
+            f"--batch-size must be at most the {epoch_examples} examples of an epoch, "
+            f"got {size}"
+        )
+        raise UsageError(msg)
+
+
+def _chosen(
+    drawn: list[Any], request: ScopeRequest, reader: _Reader, length: int
+) -> list[Any]:
+    """Return the part of the drawn list that becomes the scope.
+
+    First and last example of the dataset and the last entry of the list belong to it,
+    wherever the sampler yields them.
+    """
+    wanted = request.examples
+    if wanted is None:
+        cost_s = reader.probe_cost(drawn)
+        # half the time goes to start-up, second readings and a slower machine
+        affordable = int(request.time_limit_s * 0.5 / max(cost_s, 1e-9))
+        wanted = max(affordable, LEAST_SCOPE)
+    if wanted == "all" or wanted >= len(drawn):
+        return drawn
+    edges = [edge for edge in (0, length - 1) if edge in set(drawn)]
+    body = [index for index in drawn[: wanted + 2] if index not in {*edges, drawn[-1]}]
+    tail = [edge for edge in edges if edge != drawn[-1]]
+    return [*body[: max(0, wanted - len(tail) - 1)], *tail, drawn[-1]]
+
+
+@dataclass
+class _Reader:
+    """Reads examples one at a time and keeps what they cost."""
+
+    dataset: Any
+    request: ScopeRequest
+    board: StageBoard
+    label: str | None = None
+    seconds: list[float] = field(default_factory=list)
+    cpu_seconds: list[float] = field(default_factory=list)
+    shapes: dict[str, _Shape] = field(default_factory=dict)
+    bytes_total: int = 0
+    tensors: int = 0
+
+    def read(self, index: Any) -> Any:
+        """Return one example, its cost noted."""
+        wall, cpu = time.perf_counter(), time.process_time()
+        try:
+            example = self.dataset[index]
+        except Exception as exc:
+            msg = (
+                f"the dataset fails in one process: dataset[{index!r}] raises "
+                f"{type(exc).__name__}: {exc}"
+            )
+            hint = "no DataLoader setting mends that; fix or leave out this example"
+            raise DatasetError(msg, hint=hint) from exc
+        self.seconds.append(time.perf_counter() - wall)
+        self.cpu_seconds.append(time.process_time() - cpu)
+        self.board.advance()
+        return example
+
+    def probe_cost(self, drawn: Sequence[Any]) -> float:
+        """Return the mean seconds of a few examples, the first (warm-up) left out."""
+        self.board.enter(Stage.READING)
+        _seed(self.request.seed)
+        for index in drawn[: COST_PROBE + 1]:
+            self.read(index)
+        taken = self.seconds[1:] or self.seconds
+        cost_s = sum(taken) / len(taken)
+        self.seconds.clear()
+        self.cpu_seconds.clear()
+        return cost_s
+
+    def find_plan(self, ids: Sequence[Any]) -> DigestPlan:
+        """Read a part twice under different seeds; what differs is random.
+
+        Raises:
+            DatasetError: the label or the structure changes, or `transforms` is fixed.
+        """
+        self.board.enter(Stage.READING_AGAIN)
+        step = max(1, len(ids) // PROBED)
+        part = list(ids[::step][: PROBED - 1]) + [ids[-1]]
+        _seed(self.request.seed)
+        first = [leaves(self.read(index)) for index in part]
+        _seed(self.request.seed + 1)
+        second = [leaves(self.read(index)) for index in part]
+        self.label = _find_label(first[0], self.request.label)
+        random_names: set[str] = set()
+        free_shapes: set[str] = set()
+        for index, one, other in zip(part, first, second, strict=True):
+            if [leaf.path for leaf in one] != [leaf.path for leaf in other]:
+                msg = f"reference_unstable: example {index!r} has other fields when read again"
+                raise DatasetError(msg, hint=_UNSTABLE)
+            for leaf, again in zip(one, other, strict=True):
+                if leaf.shape != again.shape:
+                    free_shapes.add(name_of(leaf.path))
+                if leaf.digest != again.digest:
+                    random_names.add(name_of(leaf.path))
+        self._check_stable(random_names)
+        self.seconds.clear()
+        self.cpu_seconds.clear()
+        return DigestPlan(
+            random=frozenset(random_names),
+            free_shapes=frozenset(free_shapes & random_names),
+            label=self.label,
+        )
+
+    def _check_stable(self, random_names: set[str]) -> None:
+        label = self.label
+        if label is not None and any(
+            name == label or name.startswith(f"{label}.") for name in random_names
+        ):
+            msg = f"reference_unstable: the label {label!r} changes when an example is read again"
+            raise DatasetError(msg, hint="name the true label with --label PATH")
+        if random_names and self.request.transforms == "fixed":
+            names = ", ".join(sorted(random_names)) or "the example"
+            msg = f"reference_unstable: {names} changes between readings"
+            raise DatasetError(msg, hint="--transforms random allows it")
+
+    def read_all(self, ids: Sequence[Any], plan: DigestPlan) -> ReferenceLedger:
+        """Read every id once, and a part once more at the end.
+
+        Raises:
+            DatasetError: a fixed field changed from the first to the last reading.
+        """
+        self.board.enter(Stage.READING)
+        _seed(self.request.seed)
+        table = SignatureTable()
+        count = len(ids)
+        fixed, label = np.zeros(count, np.uint64), np.zeros(count, np.uint64)
+        signature = np.zeros(count, np.int64)
+        for place, index in enumerate(ids):
+            found = leaves(self.read(index))
+            self._note(found)
+            digest = plan.digest_leaves(found)
+            fixed[place], label[place] = digest.fixed, digest.label
+            signature[place] = table.place(digest.signature)
+        self._read_again(ids, plan, fixed)
+        return ReferenceLedger(fixed, label, signature, table.signatures)
+
+    def _read_again(self, ids: Sequence[Any], plan: DigestPlan, fixed: Any) -> None:
+        self.board.enter(Stage.READING_AGAIN)
+        _seed(self.request.seed + 2)
+        chosen = random.Random(self.request.seed)  # noqa: S311  # a spread, no secret
+        places = chosen.sample(range(len(ids)), min(PROBED // 4, len(ids)))
+        kept = len(self.seconds)
+        for place in places:
+            digest = plan.digest(self.read(ids[place]))
+            if digest.fixed != int(fixed[place]):
+                msg = (
+                    f"reference_unstable: example {ids[place]!r} changed from one "
+                    "reading to the next in one process"
+                )
+                raise DatasetError(msg, hint=_UNSTABLE)
+        del self.seconds[kept:], self.cpu_seconds[kept:]
+
+    def _note(self, found: list[Leaf]) -> None:
+        self.bytes_total += sum(leaf.size for leaf in found)
+        self.tensors = max(
+            self.tensors, sum(leaf.type in {"tensor", "array"} for leaf in found)
+        )
+        for leaf in found:
+            name = name_of(leaf.path)
+            shape = self.shapes.setdefault(
+                name, _Shape(leaf.type, leaf.dtype, leaf.shape)
+            )
+            shape.widen(leaf)
+
+
+@dataclass
+class _Shape:
+    """Type and shape of a field over all examples; None where a size varies."""
+
+    type: str
+    dtype: str | None
+    shape: tuple[int | None, ...] | None
+
+    def widen(self, leaf: Leaf) -> None:
+        if leaf.type != self.type:
+            self.type = "varies"
+        if leaf.dtype != self.dtype:
+            self.dtype = "varies"
+        if self.shape is not None:
+            if leaf.shape is None or len(leaf.shape) != len(self.shape):
+                self.shape = None
+            elif leaf.shape != self.shape:
+                pairs = zip(self.shape, leaf.shape, strict=True)
+                self.shape = tuple(a if a == b else None for a, b in pairs)
+
+
+_UNSTABLE = (
+    "the usual cause is a transform that edits a cached example in place; "
+    "work on a copy"
+)
+
+
+def _find_label(found: list[Leaf], named: str | None) -> str | None:
+    """Return the path of the label: the named one, or the usual places.
+
+    Raises:
+        UsageError: the named path is no field of an example.
+    """
+    tops = list(dict.fromkeys(str(leaf.path[0]) for leaf in found if leaf.path))
+    names = {name_of(leaf.path) for leaf in found}
+    if named is not None:
+        known = names | {name.rsplit(".", 1)[0] for name in names} | set(tops)
+        if named not in known:
+            msg = f"--label {named} is no field of an example"
+            hint = (
+                did_you_mean(named, names) or f"fields are {', '.join(sorted(names))}"
+            )
+            raise UsageError(msg, hint=hint)
+        return named
+    if tops == ["0", "1"] and isinstance(found[0].path[0], int):
+        return "1"
+    return next((key for key in _LABEL_KEYS if key in tops), None)
+
+
+def _facts(parts: LoaderParts, reader: _Reader, plan: DigestPlan) -> DatasetFacts:
+    count = max(1, len(reader.seconds))
+    fields = tuple(
+        FieldFacts(
+            path=name,
+            type=shape.type,
+            dtype=shape.dtype,
+            shape=shape.shape,
+            random=name in plan.random,
+        )
+        for name, shape in reader.shapes.items()
+    )
+    return DatasetFacts(
+        kind="map",
+        name=type(parts.dataset).__qualname__,
+        length=len(parts.dataset),
+        fields=fields,
+        label=plan.label,
+        baseline=parts.baseline(),
+        batch_size_is_free=parts.batch_size_is_free,
+        example_s=sum(reader.seconds) / count,
+        example_cpu_s=sum(reader.cpu_seconds) / count,
+        example_bytes=reader.bytes_total // count,
+        tensors=reader.tensors,
+        start_method=parts.start_method,
+        free_shapes=tuple(sorted(plan.free_shapes)),
+    )
+
+
+def _seed(seed: int) -> None:
+    """Seed the three global generators that PyTorch seeds in its workers."""
+    torch.manual_seed(seed)
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002  # the global one is what datasets use

@@ -1,0 +1,71 @@
+"""Where a child stands, told through shared memory instead of messages.
+
+Two 64-bit counters in a mapped file: the stage, and units (batches or examples) done in
+it. The child writes without a system call; the parent reads whenever it likes. This is
+all that a timed pass tells while it runs.
+"""
+
+import mmap
+import struct
+from enum import IntEnum
+from pathlib import Path
+
+_LAYOUT = struct.Struct("=QQ")
+
+
+class Stage(IntEnum):
+    """Stages a child goes through; a hang is reported with the last one."""
+
+    STARTING = 0
+    IMPORTING = 1
+    BUILDING = 2
+    READING = 3
+    READING_AGAIN = 4
+    WRITING = 5
+    STARTING_WORKERS = 6
+    LOADING = 7
+    FILLING_QUEUE = 8
+    WEIGHING = 9
+    SHUTTING_DOWN = 10
+    WAITING = 11
+
+    @property
+    def words(self) -> str:
+        """Return the stage as people read it."""
+        return self.name.lower().replace("_", " ")
+
+
+class StageBoard:
+    """A mapped file with the current stage and its count of units."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the board; the parent makes it with `create` first."""
+        with path.open("r+b") as file:
+            self._map = mmap.mmap(file.fileno(), _LAYOUT.size)
+        self._stage = Stage.STARTING
+        self._done = 0
+
+    @classmethod
+    def create(cls, path: Path) -> "StageBoard":
+        """Make a fresh board at `path` and open it."""
+        path.write_bytes(bytes(_LAYOUT.size))
+        return cls(path)
+
+    def enter(self, stage: Stage) -> None:
+        """Note that a stage begins."""
+        self._stage, self._done = stage, 0
+        _LAYOUT.pack_into(self._map, 0, stage, 0)
+
+    def advance(self) -> None:
+        """Note that one more unit of the stage is done."""
+        self._done += 1
+        _LAYOUT.pack_into(self._map, 0, self._stage, self._done)
+
+    def read(self) -> tuple[Stage, int]:
+        """Return the stage and how many of its units are done."""
+        stage, done = _LAYOUT.unpack_from(self._map, 0)
+        return Stage(stage), done
+
+    def close(self) -> None:
+        """Unmap the file."""
+        self._map.close()

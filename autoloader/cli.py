@@ -1,0 +1,157 @@
+"""The command line: which command, which exit code. Loads nothing heavy by itself.
+
+Exit codes: `autoloader help exit-codes`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import NoReturn
+
+import autoloader
+from autoloader.commands import check, machine, topics, tune
+from autoloader.errors import AutoloaderError, UsageError, did_you_mean
+
+_COMMANDS = (tune, check, machine, topics)
+
+INTERRUPTED = 130
+BUG = 70
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises instead of leaving, so that every wrong use is worded in one place."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what argparse would have printed."""
+        raise UsageError(message, hint=f"`{self.prog} --help` shows the flags")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    parser = _Parser(
+        prog="autoloader",
+        description="Find the simplest DataLoader settings that are fast enough, "
+        "and prove that the data stays right.",
+        epilog="`autoloader help` lists the topics of the manual.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=autoloader.__version__)
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, parser_class=_Parser
+    )
+    for module in _COMMANDS:
+        module.add_parser(commands)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code.
+
+    Args:
+        argv: arguments without the program's name; None takes the process's own.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    wants_json = "--json" in arguments
+    restore = _interrupt_once()
+    try:
+        parsed = _parse(arguments)
+        code: int = parsed.run(parsed)
+        sys.stdout.flush()
+    except AutoloaderError as exc:
+        return _report(exc, wants_json=wants_json)
+    except KeyboardInterrupt:
+        _say("interrupted; the same command goes on where it stood", None)
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except Exception as exc:  # noqa: BLE001  # the last resort: it is a bug
+        traceback.print_exc()
+        _say(f"this is a bug of autoloader: {type(exc).__name__}: {exc}", None)
+        return BUG
+    finally:
+        restore()
+    return code
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    """Return the parsed arguments, with what was given after the command's name.
+
+    Raises:
+        UsageError: an unknown command or flag, with the closest known one.
+    """
+    parser = build_parser()
+    names = [module.NAME for module in _COMMANDS]
+    if arguments and not arguments[0].startswith("-") and arguments[0] not in names:
+        msg = f"there is no command {arguments[0]!r}"
+        hint = did_you_mean(arguments[0], names) or f"commands are {', '.join(names)}"
+        raise UsageError(msg, hint=hint)
+    parsed, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        flag = unknown[0].partition("=")[0]
+        known = _flags_of(parser, parsed.command)
+        msg = f"{parsed.command} has no flag or argument {flag!r}"
+        closest = did_you_mean(flag, known)
+        hint = closest or f"`autoloader {parsed.command} --help` shows all"
+        raise UsageError(msg, hint=hint)
+    parsed.given = arguments[arguments.index(parsed.command) + 1 :]
+    return parsed
+
+
+def _flags_of(parser: argparse.ArgumentParser, command: str) -> list[str]:
+    """Return the flags of a command."""
+    for action in parser._actions:  # noqa: SLF001  # argparse has no public list
+        if isinstance(action.choices, dict) and command in action.choices:
+            chosen = action.choices[command]
+            return [name for item in chosen._actions for name in item.option_strings]  # noqa: SLF001
+    return []
+
+
+def _report(exc: AutoloaderError, *, wants_json: bool) -> int:
+    if wants_json:
+        error = {"kind": type(exc).__name__, "message": exc.message, "hint": exc.hint}
+        json.dump({"error": error, "exit_code": exc.exit_code}, sys.stdout)
+        sys.stdout.write("\n")
+    _say(exc.message, exc.hint)
+    return exc.exit_code
+
+
+def _say(message: str, hint: str | None) -> None:
+    from autoloader.report.console import print_error  # noqa: PLC0415  # rich
+
+    print_error(message, hint, sys.stderr)
+
+
+def _interrupt_once() -> Callable[[], None]:
+    """Turn SIGINT, SIGTERM and SIGHUP into one KeyboardInterrupt; later ones wait.
+
+    What was started is being ended then, which must not be broken off.
+    """
+    seen: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        del frame
+        if not seen:
+            seen.append(number)
+            raise KeyboardInterrupt
+
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if hasattr(signal, "SIGHUP"):
+        numbers.append(signal.SIGHUP)
+    try:
+        previous = {number: signal.signal(number, interrupt) for number in numbers}
+    except ValueError:  # not the main thread: the caller's handlers stay
+        return lambda: None
+
+    def restore() -> None:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+    return restore

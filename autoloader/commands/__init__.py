@@ -1,0 +1,1 @@
+"""One module a command: flags to values, one call, print. Imported light."""

@@ -1,0 +1,222 @@
+"""Flags that several commands share, and how they become values.
+
+Reads text only: nothing is imported, opened or started for a flag.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from autoloader.errors import UsageError, did_you_mean
+from autoloader.values.scope import ScopeRequest, SourceSpec
+
+YES_NO = {
+    "yes": (True,),
+    "no": (False,),
+    "search": (False, True),
+}
+
+
+def add_dataset(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    """Add the flags that name the dataset."""
+    parser.add_argument(
+        "--dataset",
+        metavar="SPEC",
+        required=required,
+        help="module:attribute or path/file.py:attribute; a Dataset, a DataLoader, or "
+        "a function giving one",
+    )
+    parser.add_argument(
+        "--arg",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="argument of that function; may be repeated",
+    )
+
+
+def add_scope(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of the scope."""
+    group = parser.add_argument_group("scope")
+    group.add_argument(
+        "--examples", metavar="N|all", help="examples that reference and trials share"
+    )
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    group.add_argument(
+        "--order",
+        choices=["shuffled", "as-is"],
+        help="default: a Dataset is shuffled, a DataLoader keeps its sampler",
+    )
+    group.add_argument(
+        "--transforms",
+        choices=["auto", "fixed", "random"],
+        default="auto",
+        help="fixed: a field that changes between readings is a fault",
+    )
+    group.add_argument(
+        "--label", metavar="PATH", help="where the label is in an example"
+    )
+    group.add_argument(
+        "--epoch-examples",
+        metavar="N",
+        help="length of a real epoch, where it is not len()",
+    )
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of the gate's strictness and of the output."""
+    group = parser.add_argument_group("output")
+    group.add_argument("--json", action="store_true", help="one object on stdout")
+    group.add_argument("--quiet", action="store_true", help="no progress")
+    group.add_argument("--strict", action="store_true", help="cautions refuse as well")
+    group.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="CODE",
+        help="take this finding as a caution; may be repeated",
+    )
+
+
+def source_of(args: argparse.Namespace) -> SourceSpec:
+    """Return the SPEC and its arguments; what can be seen without torch is checked.
+
+    Raises:
+        UsageError: the SPEC has no attribute, its file or module does not exist, or an
+            `--arg` has no value.
+    """
+    spec = args.dataset
+    module, colon, attribute = spec.rpartition(":")
+    if not colon or not module or not attribute:
+        msg = (
+            f"--dataset needs module:attribute or path/file.py:attribute, got {spec!r}"
+        )
+        raise UsageError(msg, hint="for example --dataset mypackage.data:train_set")
+    if module.endswith(".py"):
+        _check_file(Path(module))
+    else:
+        _check_module(module)
+    return SourceSpec(spec=spec, arguments=tuple(_argument(text) for text in args.arg))
+
+
+def _check_file(path: Path) -> None:
+    if path.is_file():
+        return
+    siblings = (
+        [item.name for item in path.parent.glob("*.py")] if path.parent.is_dir() else []
+    )
+    msg = f"there is no file {path}"
+    raise UsageError(msg, hint=did_you_mean(path.name, siblings))
+
+
+def _check_module(name: str) -> None:
+    """Check that the package exists, without importing anything of it."""
+    top = name.partition(".")[0]
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = importlib.util.find_spec(top) is not None
+    except (ValueError, ImportError):
+        found = top in sys.modules
+    if not found:
+        known = [item.stem for item in Path.cwd().glob("*.py")]
+        known += [item.name for item in Path.cwd().iterdir() if item.is_dir()]
+        msg = f"there is no module {top!r} for --dataset {name}"
+        hint = did_you_mean(top, known) or f"modules are looked for in {here}"
+        raise UsageError(msg, hint=hint)
+
+
+def _argument(text: str) -> tuple[str, Any]:
+    import yaml  # noqa: PLC0415  # only where it is needed
+
+    key, equals, value = text.partition("=")
+    if not equals or not key.isidentifier():
+        msg = f"--arg needs key=value, got {text!r}"
+        raise UsageError(msg, hint="for example --arg root=/data/train")
+    try:
+        return key, yaml.safe_load(value)
+    except yaml.YAMLError:
+        return key, value
+
+
+def scope_of(args: argparse.Namespace) -> ScopeRequest:
+    """Return how the scope is to be drawn.
+
+    Raises:
+        UsageError: a count is no number of at least 1.
+    """
+    return ScopeRequest(
+        examples=count_or_all("--examples", args.examples),
+        seed=args.seed,
+        order=args.order,
+        transforms=args.transforms,
+        label=args.label,
+        epoch_examples=count("--epoch-examples", args.epoch_examples),
+    )
+
+
+def count(flag: str, text: str | None, least: int = 1) -> int | None:
+    """Return a flag's whole number; None where the flag was not given."""
+    if text is None:
+        return None
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        msg = f"{flag} must be a whole number of at least {least}, got {text!r}"
+        raise UsageError(msg)
+    return number
+
+
+def count_or_all(flag: str, text: str | None) -> Any:
+    """Return a flag's whole number or `all`; None where the flag was not given."""
+    return "all" if text == "all" else count(flag, text)
+
+
+def count_list(flag: str, text: str | None) -> tuple[int, ...] | None:
+    """Return a flag's whole numbers, each once; None where the flag was not given."""
+    if text is None:
+        return None
+    found = [count(flag, part.strip()) for part in text.split(",")]
+    return tuple(dict.fromkeys(number for number in found if number is not None))
+
+
+def count_range(flag: str, text: str | None) -> tuple[int, int] | None:
+    """Return the range that `4` or `0:16` means; None where the flag was not given."""
+    if text is None:
+        return None
+    low, colon, high = text.partition(":")
+    first = count(flag, low, least=0)
+    last = count(flag, high, least=0) if colon else first
+    assert first is not None
+    assert last is not None
+    if last < first:
+        msg = f"{flag} must go upwards, got {text!r}"
+        raise UsageError(msg, hint=f"{flag} {last}:{first}")
+    return first, last
+
+
+def checked_codes(codes: list[str]) -> frozenset[str]:
+    """Return the finding codes of `--allow`.
+
+    Raises:
+        UsageError: there is no such code.
+    """
+    from autoloader.audit.policy import CODES  # noqa: PLC0415  # numpy
+
+    for code in codes:
+        if code not in CODES:
+            msg = f"--allow {code} is no finding code"
+            hint = did_you_mean(code, CODES) or f"codes are {', '.join(CODES)}"
+            raise UsageError(msg, hint=hint)
+    return frozenset(codes)
+
+
+Run = Callable[[argparse.Namespace], int]

@@ -1,0 +1,36 @@
+"""`autoloader machine`: what this machine offers to a DataLoader."""
+
+import argparse
+import json
+import sys
+from typing import Any
+
+NAME = "machine"
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser(
+        NAME,
+        help="show effective CPUs, memory, limits and accelerators",
+        description="Show what this machine offers: effective CPUs (affinity and "
+        "cgroup quota), memory, shared memory, limits, accelerators.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--json", action="store_true", help="one object on stdout")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the machine."""
+    from autoloader.measure.machine import read_machine  # noqa: PLC0415  # psutil
+
+    machine = read_machine()
+    if args.json:
+        json.dump({**machine.to_dict(), "key": machine.key}, sys.stdout)
+        sys.stdout.write("\n")
+        return 0
+    from autoloader.report.console import print_machine  # noqa: PLC0415  # rich
+
+    print_machine(machine)
+    return 0

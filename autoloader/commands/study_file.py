@@ -1,0 +1,87 @@
+"""Read `study.yaml`: the flags of `tune` under their own names.
+
+A study file is turned into flags and parsed like them, so that both know the same
+names, rules and messages; flags on the command line win.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from autoloader.errors import UsageError, did_you_mean
+
+
+def flags_of(path: Path, parser: argparse.ArgumentParser) -> list[str]:
+    """Return the command line that a study file stands for.
+
+    A relative path in its `dataset` is relative to the file.
+
+    Args:
+        path: the study file.
+        parser: the parser of `tune`, whose flags are the allowed keys.
+
+    Raises:
+        UsageError: no such file, no YAML mapping, or an unknown key.
+    """
+    import yaml  # noqa: PLC0415  # only where a file is given
+
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as exc:
+        msg = f"the study file {path} cannot be read: {exc.strerror}"
+        raise UsageError(msg) from exc
+    except (yaml.YAMLError, UnicodeDecodeError) as exc:
+        msg = f"the study file {path} is no YAML: {str(exc).splitlines()[0]}"
+        raise UsageError(msg) from exc
+    if not isinstance(data, dict):
+        msg = f"the study file {path} must be a mapping of flags, got {type(data).__name__}"
+        raise UsageError(msg, hint="for example:  dataset: mypackage.data:train_set")
+    known = {
+        option.removeprefix("--"): action
+        for action in parser._actions  # noqa: SLF001  # argparse has no public list
+        for option in action.option_strings
+        if option.startswith("--") and option != "--help"
+    }
+    for key in data:
+        if key not in known:
+            msg = f"the study file {path} has an unknown key {key!r}"
+            raise UsageError(msg, hint=did_you_mean(str(key), known))
+    return [
+        text
+        for key, value in data.items()
+        for text in _flag(key, value, known[key], path)
+    ]
+
+
+def _flag(key: str, value: Any, action: argparse.Action, path: Path) -> Iterator[str]:
+    name = f"--{key}"
+    if action.nargs == 0:
+        if not isinstance(value, bool):
+            msg = f"{key} in {path} must be true or false, got {value!r}"
+            raise UsageError(msg)
+        if value:
+            yield name
+        return
+    if key == "dataset" and isinstance(value, str):
+        value = _beside(value, path)
+    if key == "arg" and isinstance(value, dict):
+        value = [f"{name}={item}" for name, item in value.items()]
+    if isinstance(action, argparse._AppendAction):  # noqa: SLF001
+        for item in value if isinstance(value, list) else [value]:
+            yield f"{name}={item}"
+        return
+    if isinstance(value, bool):
+        value = "yes" if value else "no"
+    if isinstance(value, list):
+        value = ",".join(str(item) for item in value)
+    yield f"{name}={value}"
+
+
+def _beside(spec: str, path: Path) -> str:
+    module, colon, attribute = spec.rpartition(":")
+    if colon and module.endswith(".py") and not Path(module).is_absolute():
+        return f"{path.parent / module}:{attribute}"
+    return spec

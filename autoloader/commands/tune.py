@@ -1,0 +1,204 @@
+"""`autoloader tune`: search, choose, write the recommendation, report."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from autoloader.commands import arguments
+from autoloader.errors import UsageError
+from autoloader.units import parse_bytes, parse_duration
+
+MEMORY_SHARE = 0.8
+"""Default budget: this part of what cgroup and machine leave now."""
+
+_EXIT = {"met": 0, "not_met": 4, "undecided": 6}
+
+NAME = "tune"
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser(
+        NAME,
+        help="find the simplest settings that meet a target, and write them",
+        description="Find the simplest DataLoader settings that meet a target; write "
+        "them as YAML with their evidence.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "study", nargs="?", metavar="STUDY", help="study.yaml with these flags as keys"
+    )
+    arguments.add_dataset(parser, required=False)
+    target = parser.add_argument_group("target")
+    target.add_argument(
+        "--target",
+        default="95%",
+        metavar="RATE|SHARE",
+        help="examples a second of the whole machine (2000), or a share of the fastest "
+        "config (95%%, the default)",
+    )
+    target.add_argument(
+        "--memory",
+        metavar="SIZE",
+        help="for all processes; default: 80 %% of what is left",
+    )
+    space = parser.add_argument_group("space")
+    space.add_argument(
+        "--batch-size", metavar="LIST", help="64 fixes it; 32,64,128 searches"
+    )
+    space.add_argument("--num-workers", metavar="RANGE", help="0:16, or one number")
+    space.add_argument("--prefetch-factor", metavar="LIST", help="default: 2,4")
+    space.add_argument("--pin-memory", choices=list(arguments.YES_NO))
+    space.add_argument("--persistent-workers", choices=list(arguments.YES_NO))
+    space.add_argument(
+        "--ranks", default="1", metavar="N", help="training processes on this machine"
+    )
+    arguments.add_scope(parser)
+    effort = parser.add_argument_group("effort")
+    effort.add_argument("--budget", default="3m", metavar="TIME", help="default: 3m")
+    effort.add_argument(
+        "--trials", metavar="N", help="most trials; default: by the budget"
+    )
+    effort.add_argument(
+        "--verify", metavar="N|all", help="examples of the final verification"
+    )
+    effort.add_argument(
+        "--isolation", choices=["auto", "fork", "fresh"], default="auto",
+        help="how processes of trials are made",
+    )  # fmt: skip
+    resume = effort.add_mutually_exclusive_group()
+    resume.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with an interrupted study (default)",
+    )
+    resume.add_argument("--fresh", action="store_true", help="begin anew")
+    arguments.add_output(parser)
+    parser.add_argument(
+        "--out",
+        default="autoloader.yaml",
+        metavar="FILE",
+        help="default: autoloader.yaml",
+    )
+    parser.add_argument(
+        "--best-effort",
+        action="store_true",
+        help="write the best config even if it does not meet the target",
+    )
+    parser.set_defaults(run=run, parser=parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Tune, print the result, return the exit code."""
+    args = _with_study_file(args)
+    request = _request(args)
+    from autoloader.files import check_writable  # noqa: PLC0415
+
+    check_writable(request["out"])
+
+    from autoloader.measure.machine import read_machine  # noqa: PLC0415  # psutil
+    from autoloader.report.console import print_report, view_for  # noqa: PLC0415  # rich
+    from autoloader.report.data import TuneReport  # noqa: PLC0415
+    from autoloader.tuning import TuneRequest, tune  # noqa: PLC0415  # optuna
+    from autoloader.values.target import Target  # noqa: PLC0415
+
+    machine = read_machine()
+    memory = request.pop("memory_bytes") or int(
+        MEMORY_SHARE * machine.memory_available_bytes
+    )
+    target = Target.parse(request.pop("target"), memory_bytes=memory)
+    whole = TuneRequest(target=target, **request)
+    view = view_for(
+        sys.stderr,
+        quiet=args.quiet or args.json,
+        dataset=whole.source.spec,
+        target=target,
+        machine=machine,
+    )
+    with view as watcher:
+        for message, hint in _cautions(machine, args):
+            watcher.on_caution(message, hint)
+        result = tune(whole, machine, watcher)
+    report = TuneReport.of(result)
+    if args.json:
+        json.dump(report.to_dict(), sys.stdout)
+        sys.stdout.write("\n")
+    else:
+        print_report(report, sys.stdout)
+    return _EXIT[result.state]
+
+
+def _with_study_file(args: argparse.Namespace) -> argparse.Namespace:
+    """Return the arguments with those of the study file underneath."""
+    parser: argparse.ArgumentParser = args.parser
+    if args.study is None:
+        if args.dataset is None:
+            msg = "tune needs --dataset SPEC or a study file"
+            raise UsageError(
+                msg, hint="autoloader tune --dataset mypackage.data:train_set"
+            )
+        return args
+    from autoloader.commands.study_file import flags_of  # noqa: PLC0415
+
+    given = list(args.given)
+    given.remove(args.study)
+    found = parser.parse_args([*flags_of(Path(args.study), parser), *given])
+    if found.dataset is None:
+        msg = f"the study file {args.study} names no dataset"
+        raise UsageError(msg, hint="dataset: path/file.py:attribute")
+    return found
+
+
+def _request(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the request's values; everything that text alone can tell is checked."""
+    from autoloader.search.space import SpaceRequest  # noqa: PLC0415
+    from autoloader.values.target import Target  # noqa: PLC0415
+
+    Target.parse(args.target)
+    verify = arguments.count_or_all("--verify", args.verify)
+    scope = arguments.scope_of(args)
+    if verify == "all" and scope.examples is None:
+        scope = replace(scope, examples="all")
+    return {
+        "source": arguments.source_of(args),
+        "target": args.target,
+        "memory_bytes": parse_bytes(args.memory) if args.memory else None,
+        "out": Path(args.out),
+        "scope": scope,
+        "space": SpaceRequest(
+            num_workers=arguments.count_range("--num-workers", args.num_workers),
+            prefetch_factor=arguments.count_list(
+                "--prefetch-factor", args.prefetch_factor
+            ),
+            pin_memory=arguments.YES_NO.get(args.pin_memory),
+            persistent_workers=arguments.YES_NO.get(args.persistent_workers),
+            batch_size=arguments.count_list("--batch-size", args.batch_size),
+        ),
+        "budget_s": parse_duration(args.budget),
+        "most_trials": arguments.count("--trials", args.trials),
+        "verify": sys.maxsize if verify == "all" else verify,
+        "isolation": args.isolation,
+        "ranks": arguments.count("--ranks", args.ranks),
+        "is_fresh": args.fresh,
+        "is_best_effort": args.best_effort,
+        "is_strict": args.strict,
+        "allowed": arguments.checked_codes(args.allow),
+    }
+
+
+def _cautions(machine: Any, args: argparse.Namespace) -> list[tuple[str, str | None]]:
+    count = len(machine.accelerators)
+    if count > 1 and args.ranks == "1":
+        return [
+            (
+                f"{count} accelerators are here and --ranks is not given: one training "
+                "process is assumed to have all CPUs",
+                f"for one process an accelerator add --ranks {count}",
+            )
+        ]
+    return []

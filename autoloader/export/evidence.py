@@ -1,0 +1,273 @@
+"""Gather the evidence behind a choice into the sections of a recommendation.
+
+Pure: results in, plain values out. Every number is worked out of stored readings.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from autoloader.export.recommendation import SCHEMA, Recommendation
+from autoloader.measure.intervals import Interval, median
+from autoloader.measure.throughput import (
+    epoch_rate,
+    first_batch_s,
+    steady_rate,
+    wait_percentiles,
+)
+from autoloader.search.finale import Result
+from autoloader.search.selection import knob_effects
+from autoloader.search.space import Space
+from autoloader.values.config import LoaderConfig
+from autoloader.values.job import Reference
+from autoloader.values.machine import Machine
+from autoloader.values.outcome import Outcome, Reading, Status
+from autoloader.values.scope import SourceSpec
+from autoloader.values.target import CONFIDENCE, INDIFFERENCE, Target
+
+_PACKAGES = ("torch", "optuna", "numpy", "torch-autoloader")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """All that a finished study knows."""
+
+    source: SourceSpec
+    target: Target
+    ranks: int
+    machine: Machine
+    reference: Reference
+    space: Space
+    result: Result
+    outcomes: tuple[Outcome, ...]
+    default_config: LoaderConfig
+    user_config: LoaderConfig | None
+    study: str
+    seconds: float
+
+    @property
+    def chosen(self) -> LoaderConfig:
+        """The config that is recommended: the choice, or the best where none meets."""
+        chosen = self.result.choice.config or self.result.choice.best
+        assert chosen is not None, "a result names a best config"
+        return chosen
+
+    def outcome_of(self, config: LoaderConfig | None) -> Outcome | None:
+        """Return the outcome of a config that was measured, else None."""
+        return next(
+            (
+                item
+                for item in self.outcomes
+                if item.config == config and item.status is Status.MEASURED
+            ),
+            None,
+        )
+
+
+def recommend(evidence: Evidence) -> Recommendation:
+    """Return the recommendation with all its sections."""
+    return Recommendation(
+        {
+            "schema": SCHEMA,
+            "dataset": evidence.source.spec,
+            "dataloader": evidence.chosen.dataloader_kwargs(),
+            "target": _target(evidence),
+            "measured": _measured(evidence),
+            "compared": _compared(evidence),
+            "knobs": _knobs(evidence),
+            "verified": _verified(evidence),
+            "cautions": _cautions(evidence),
+            "needs": _needs(evidence),
+            "scope": _scope(evidence),
+            "machine": evidence.machine.to_dict(),
+            "versions": versions(),
+            "study": {
+                "name": evidence.study,
+                "date": datetime.now(UTC).isoformat(timespec="seconds"),
+                "seconds": round(evidence.seconds, 1),
+                "trials": len(evidence.outcomes),
+                "space": evidence.space.to_dict(),
+            },
+        }
+    )
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that speed depends on; what is not installed is left out."""
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def race_readings(outcome: Outcome | None) -> list[Reading]:
+    """Return the readings that count: those of the race, else those of the search."""
+    if outcome is None:
+        return []
+    raced = [reading for reading in outcome.readings if reading.purpose == "race"]
+    return raced or list(outcome.readings)
+
+
+def _target(evidence: Evidence) -> dict[str, Any]:
+    choice, target = evidence.result.choice, evidence.target
+    return {
+        "asked": target.describe(),
+        "examples_per_s": _wanted(evidence),
+        "share_of_best": target.share_of_best,
+        "memory_bytes": target.memory_bytes,
+        "met": choice.state == "met",
+        "state": choice.state,
+        "reason": choice.reason,
+        "confidence": CONFIDENCE,
+        "indifference": INDIFFERENCE,
+        "ranks": evidence.ranks,
+    }
+
+
+def _wanted(evidence: Evidence) -> float | None:
+    if evidence.target.examples_per_s is not None:
+        return evidence.target.examples_per_s
+    best = race_readings(evidence.outcome_of(evidence.result.choice.best))
+    return (
+        evidence.target.rate(median([epoch_rate(item) for item in best]))
+        if best
+        else None
+    )
+
+
+def _measured(evidence: Evidence) -> dict[str, Any]:
+    readings = race_readings(evidence.outcome_of(evidence.chosen))
+    waits = [
+        waits for item in readings if (waits := wait_percentiles(item)) is not None
+    ]
+    first = [value for item in readings if (value := first_batch_s(item)) is not None]
+    memory = evidence.result.memory.get(evidence.chosen)
+    return {
+        "epoch_rate": _interval([epoch_rate(item) for item in readings]),
+        "steady_rate": _interval([steady_rate(item) for item in readings]),
+        "first_batch_s": median(first) if first else None,
+        "wait_s": {
+            "p50": median([item.p50_s for item in waits]),
+            "p99": median([item.p99_s for item in waits]),
+            "max": max(item.max_s for item in waits),
+        }
+        if waits
+        else None,
+        "peak_memory_bytes": memory.peak_bytes if memory is not None else None,
+        "full_queue_was_seen": memory.queue_was_full if memory is not None else None,
+        "readings": [epoch_rate(item) for item in readings],
+        "other_load": {
+            "foreign_cpu": max((item.foreign_cpu for item in readings), default=None),
+            "stolen_cpu": max((item.stolen_cpu for item in readings), default=None),
+        },
+    }
+
+
+def _interval(rates: list[float]) -> dict[str, Any] | None:
+    if not rates:
+        return None
+    return Interval.of(rates, error=1 - CONFIDENCE).to_dict()
+
+
+def _compared(evidence: Evidence) -> dict[str, Any]:
+    named = {
+        "pytorch_default": evidence.default_config,
+        "yours": evidence.user_config,
+        "fastest": evidence.result.choice.best,
+    }
+    return {name: compared(evidence, config) for name, config in named.items()}
+
+
+def compared(evidence: Evidence, config: LoaderConfig | None) -> dict[str, Any] | None:
+    """Return a config's readings beside those of the chosen one; None: not measured."""
+    outcome = evidence.outcome_of(config)
+    if config is None or outcome is None:
+        return None
+    standings = evidence.result.standings
+    relative = (
+        standings.relative(config, evidence.chosen) if standings is not None else None
+    )
+    memory = evidence.result.memory.get(config)
+    return {
+        "dataloader": config.dataloader_kwargs(),
+        "epoch_rate": _interval([epoch_rate(item) for item in race_readings(outcome)]),
+        "relative_to_chosen": relative.to_dict() if relative is not None else None,
+        "peak_memory_bytes": memory.peak_bytes if memory is not None else None,
+    }
+
+
+def _knobs(evidence: Evidence) -> dict[str, Any]:
+    return dict(knob_effects(evidence.outcomes, evidence.chosen))
+
+
+def _verified(evidence: Evidence) -> dict[str, Any] | None:
+    verdict = evidence.result.verified.get(evidence.chosen)
+    facts = evidence.reference.facts
+    if verdict is None:
+        return None
+    return {
+        "examples": verdict.examples,
+        "of": verdict.of,
+        "epochs": verdict.epochs,
+        "ids": "same",
+        "labels": "same" if facts.label is not None else "none named",
+        "label": facts.label,
+        "compared": verdict.compared,
+        "fixed_fields": list(facts.fixed_fields),
+        "random_fields": list(facts.random_fields),
+    }
+
+
+def _cautions(evidence: Evidence) -> list[dict[str, Any]]:
+    verdict = evidence.result.verified.get(evidence.chosen)
+    found = [item.to_dict() for item in verdict.cautions] if verdict is not None else []
+    if verdict is not None and verdict.examples < verdict.of:
+        found.append(
+            {
+                "code": "not_fully_verified",
+                "count": verdict.of - verdict.examples,
+                "message": f"{verdict.examples} of {verdict.of} examples were verified",
+                "hint": "--verify all --examples all reads every one",
+            }
+        )
+    if evidence.ranks > 1:
+        found.append(
+            {
+                "code": "ranks_not_measured_together",
+                "count": evidence.ranks,
+                "message": (
+                    f"one of {evidence.ranks} ranks was measured, on its share of the CPUs; "
+                    "what ranks share (storage, memory bandwidth) is not in the numbers"
+                ),
+                "hint": None,
+            }
+        )
+    return found
+
+
+def _needs(evidence: Evidence) -> dict[str, Any]:
+    facts = evidence.reference.facts
+    return {
+        "cpu_s_per_example": facts.example_cpu_s,
+        "wall_s_per_example": facts.example_s,
+        "bytes_per_example": facts.example_bytes,
+    }
+
+
+def _scope(evidence: Evidence) -> dict[str, Any]:
+    scope, facts = evidence.reference.scope, evidence.reference.facts
+    return {
+        **scope.to_dict(),
+        "dataset_class": facts.name,
+        "start_method": facts.start_method,
+        "fields": [item.to_dict() for item in facts.fields],
+        "arguments": [list(pair) for pair in evidence.source.arguments],
+        "excluded": "start-up and warm-up from the steady rate only; no reading was dropped",
+    }

@@ -1,0 +1,24 @@
+"""Build a plain `torch.utils.data.DataLoader` from settings.
+
+Imported only when a training script asks for a loader; it has torch loaded anyway.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch.utils.data import DataLoader
+
+
+def build(dataset: Any, kwargs: Mapping[str, Any]) -> DataLoader[Any]:
+    """Return `DataLoader(dataset, **kwargs)`.
+
+    Where a `batch_sampler` is given, `batch_size` must not be; where `num_workers` is
+    overridden with 0, what needs workers is left out.
+    """
+    arguments = dict(kwargs)
+    if arguments.get("batch_sampler") is not None:
+        arguments.pop("batch_size", None)
+    if not arguments.get("num_workers"):
+        arguments.pop("prefetch_factor", None)
+        arguments["persistent_workers"] = False
+    return DataLoader(dataset, **arguments)

@@ -1,0 +1,189 @@
+"""The recommendation: settings first, evidence below, readable without this package.
+
+`DataLoader(dataset, **yaml["dataloader"])` works as it stands. Read by `safe_load`
+only; nothing in a file is ever executed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from autoloader.errors import StoredFileError, UsageError, did_you_mean
+from autoloader.files import write_whole
+from autoloader.values.config import LoaderConfig
+from autoloader.values.machine import Machine
+
+if TYPE_CHECKING:
+    from torch.utils.data import DataLoader
+
+SCHEMA = 1
+
+_SECTIONS = (
+    "schema", "dataset", "dataloader", "target", "measured", "compared", "knobs",
+    "verified", "cautions", "needs", "scope", "machine", "versions", "study",
+)  # fmt: skip
+
+_REQUIRED = ("schema", "dataset", "dataloader", "target", "machine")
+
+_HEAD = """\
+# DataLoader settings found by autoloader, with the evidence they rest on.
+# Use:  DataLoader(dataset, **yaml.safe_load(open("{name}"))["dataloader"])
+# or:   autoloader.load("{name}").dataloader(dataset)
+"""
+
+
+class OtherMachineWarning(UserWarning):
+    """A recommendation is used on hardware that it was not measured on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """A chosen config with its evidence, as it is written to YAML."""
+
+    data: dict[str, Any]
+    """All sections by name, plain values only."""
+
+    @property
+    def config(self) -> LoaderConfig:
+        """The chosen config."""
+        return LoaderConfig.canonical(**self.data["dataloader"])
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Keyword arguments for `DataLoader`, as a fresh dict."""
+        return dict(self.data["dataloader"])
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the target was shown to be met."""
+        return bool(self.data["target"]["met"])
+
+    def dataloader(self, dataset: Any, **overrides: Any) -> DataLoader[Any]:
+        """Return a `DataLoader` over `dataset` with the recommended settings.
+
+        Args:
+            dataset: any dataset; the evidence holds for the one that was tuned.
+            overrides: further or other arguments of `DataLoader`, such as `shuffle`.
+        """
+        from autoloader.export.frameworks.torch import build  # noqa: PLC0415  # torch
+
+        self.warn_if_elsewhere()
+        return build(dataset, {**self.settings, **overrides})
+
+    def warn_if_elsewhere(self) -> None:
+        """Warn where this machine is not the kind that was measured."""
+        from autoloader.measure.machine import read_machine  # noqa: PLC0415  # psutil
+
+        here = read_machine()
+        measured = Machine.from_dict(self.data["machine"])
+        if here.key != measured.key:
+            text = (
+                f"the settings were measured on {measured.key}, this machine is {here.key}; "
+                f"run `autoloader tune --dataset {self.data['dataset']}` here"
+            )
+            warnings.warn(text, OtherMachineWarning, stacklevel=3)
+
+    def write(self, path: Path) -> None:
+        """Write the file at once, or leave what stands there untouched."""
+        write_whole(path, self.to_yaml(path.name))
+
+    def to_yaml(self, name: str = "autoloader.yaml") -> str:
+        """Return the file's text."""
+        body = yaml.dump(
+            self.data, Dumper=_Dumper, sort_keys=False, width=100, allow_unicode=True
+        )
+        return _HEAD.format(name=name) + body
+
+
+def load(path: str | Path) -> Recommendation:
+    """Return the recommendation in a file.
+
+    Raises:
+        UsageError: there is no such file.
+        StoredFileError: it is damaged, of another schema, or no recommendation.
+    """
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (FileNotFoundError, IsADirectoryError) as exc:
+        msg = f"there is no recommendation at {path}"
+        raise UsageError(
+            msg, hint="`autoloader tune --dataset SPEC` writes one"
+        ) from exc
+    except (OSError, UnicodeDecodeError) as exc:
+        msg = f"{path} cannot be read: {exc}"
+        raise StoredFileError(msg) from exc
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as exc:
+        msg = f"{path} is no YAML: {str(exc).splitlines()[0]}"
+        raise StoredFileError(msg) from exc
+    return Recommendation(_checked(data, path))
+
+
+def _checked(data: object, path: str | Path) -> dict[str, Any]:
+    if not isinstance(data, Mapping):
+        msg = f"{path} is no recommendation: a mapping is needed, not {type(data).__name__}"
+        raise StoredFileError(msg)
+    missing = next((name for name in _REQUIRED if name not in data), None)
+    if missing is not None:
+        msg = f"{path} is no recommendation: it lacks {missing!r}"
+        raise StoredFileError(msg)
+    if data["schema"] != SCHEMA:
+        msg = f"{path} has schema {data['schema']!r}, this version reads {SCHEMA}"
+        raise StoredFileError(msg, hint="upgrade the package, or tune again")
+    unknown = next((name for name in data if name not in _SECTIONS), None)
+    if unknown is not None:
+        msg = f"{path} has an unknown section {unknown!r}"
+        raise StoredFileError(msg, hint=did_you_mean(str(unknown), _SECTIONS))
+    settings = data["dataloader"]
+    known = set(LoaderConfig.canonical(num_workers=1, batch_size=1).to_dict())
+    if not isinstance(settings, Mapping) or not settings.keys() <= known:
+        odd = (
+            sorted(set(settings) - known) if isinstance(settings, Mapping) else settings
+        )
+        msg = f"{path}: dataloader has settings that are none of ours: {odd}"
+        raise StoredFileError(msg)
+    try:
+        LoaderConfig.canonical(**settings)
+    except (UsageError, TypeError) as exc:
+        msg = f"{path}: dataloader cannot be used: {exc}"
+        raise StoredFileError(msg) from exc
+    return {str(name): value for name, value in data.items()}
+
+
+class _Dumper(yaml.SafeDumper):
+    """Block style, but lists of numbers and flat small mappings on one line."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Write equal values out instead of as anchors."""
+        del data
+        return True
+
+
+def _represent_list(dumper: yaml.SafeDumper, data: list[Any]) -> yaml.Node:
+    flat = all(isinstance(item, (int, float, str, bool)) for item in data)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=flat)
+
+
+def _represent_float(dumper: yaml.SafeDumper, value: float) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:float", _short(value))
+
+
+def _short(value: float) -> str:
+    """Return six significant digits, always as a float that YAML reads back."""
+    text = f"{value:.6g}"
+    if "e" in text:
+        mantissa, exponent = text.split("e")
+        return f"{mantissa if '.' in mantissa else mantissa + '.0'}e{int(exponent):+d}"
+    return text if "." in text else f"{text}.0"
+
+
+_Dumper.add_representer(list, _represent_list)
+_Dumper.add_representer(float, _represent_float)

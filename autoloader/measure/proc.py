@@ -1,0 +1,388 @@
+"""What Linux tells about processes and the whole machine in `/proc`.
+
+Parsers take text, readers take the root of the file system and return None where the
+kernel does not tell, be it that the process is gone or that this is no Linux. Adding up
+over processes and time belongs in the samplers, control groups in `measure.cgroup`.
+"""
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_FIRST_OWN_DESCRIPTOR = 3
+_ACCESS_MODE = 0o3
+_TCP_ESTABLISHED = "01"
+_UNIX_CONNECTED = "03"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessMemory:
+    """The memory of one process, shared pages divided among those that map them."""
+
+    pss_bytes: int
+    """Proportional set size in bytes: summed over processes it counts no page twice."""
+
+    pss_anon_bytes: int | None
+    """The anonymous part of it; None before Linux 5.3."""
+
+    pss_file_bytes: int | None
+    """The part that maps files; None before Linux 5.3."""
+
+    pss_shmem_bytes: int | None
+    """The part in shared memory; None before Linux 5.3."""
+
+    private_bytes: int
+    """Bytes that no other process maps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessStat:
+    """Identity, state and CPU time of one process."""
+
+    pid: int
+    """The process id."""
+
+    name: str
+    """The command's name, cut to 15 bytes by the kernel."""
+
+    state: str
+    """One letter: R running, S sleeping, D waiting for a device, Z ended…"""
+
+    parent_pid: int
+    """The parent's process id."""
+
+    group_id: int
+    """The process group."""
+
+    session_id: int
+    """The session."""
+
+    user_s: float
+    """CPU seconds in its own code, all threads."""
+
+    system_s: float
+    """CPU seconds in the kernel, all threads."""
+
+    threads: int
+    """Threads now."""
+
+    start_ticks: int
+    """Clock ticks from boot to its start: with the pid, it names a process for good."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileOffset:
+    """Where the next read of an open file begins."""
+
+    position_bytes: int
+    """The offset from the file's beginning, in bytes."""
+
+    path: str
+    """The file, as the kernel names it: `(deleted)` follows a removed one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CpuTimes:
+    """Seconds that all CPUs of the machine have spent since boot, by kind."""
+
+    user_s: float
+    """In programs, low priority and guests included."""
+
+    system_s: float
+    """In the kernel, interrupts included."""
+
+    idle_s: float
+    """Doing nothing."""
+
+    iowait_s: float
+    """Doing nothing while a disk was waited for."""
+
+    steal_s: float
+    """Taken by the hypervisor for others."""
+
+    @property
+    def total_s(self) -> float:
+        """All seconds, of whatever kind."""
+        return self.user_s + self.system_s + self.idle_s + self.iowait_s + self.steal_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedMemorySpace:
+    """The size and use of the file system that holds shared memory."""
+
+    total_bytes: int
+    """Its size."""
+
+    used_bytes: int
+    """What is in use, mapped or only held open."""
+
+    free_bytes: int
+    """What this user can still write."""
+
+
+def read_kernel_text(path: Path) -> str | None:
+    """Return a file's text, None where it is absent, gone meanwhile or not ours."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+
+
+def process_memory(pid: int, root: Path = Path("/")) -> ProcessMemory | None:
+    """Return the memory of a process, None when it has ended or is not ours to read."""
+    folder = root / "proc" / str(pid)
+    # smaps_rollup came with Linux 4.14; smaps says the same, one mapping at a time.
+    text = read_kernel_text(folder / "smaps_rollup")
+    return parse_smaps(text or read_kernel_text(folder / "smaps") or "")
+
+
+def parse_smaps(text: str) -> ProcessMemory | None:
+    """Read `smaps_rollup`, or sum over the mappings of `smaps`.
+
+    Returns:
+        The sums; None for an empty text, which is what an ended process leaves.
+    """
+    sums: dict[str, int] = {}
+    for name, kib in re.findall(r"^(\w+): +(\d+) kB$", text, re.MULTILINE):
+        sums[name] = sums.get(name, 0) + 1024 * int(kib)
+    if "Pss" not in sums:
+        return None
+    return ProcessMemory(
+        pss_bytes=sums["Pss"],
+        pss_anon_bytes=sums.get("Pss_Anon"),
+        pss_file_bytes=sums.get("Pss_File"),
+        pss_shmem_bytes=sums.get("Pss_Shmem"),
+        private_bytes=sums.get("Private_Clean", 0) + sums.get("Private_Dirty", 0),
+    )
+
+
+def process_stat(pid: int, root: Path = Path("/")) -> ProcessStat | None:
+    """Return identity and CPU time of a process, None when it has been reaped."""
+    text = read_kernel_text(root / "proc" / str(pid) / "stat")
+    return parse_stat(text, ticks_per_s=_ticks_per_s()) if text else None
+
+
+def parse_stat(text: str, *, ticks_per_s: int) -> ProcessStat:
+    """Read `/proc/<pid>/stat`.
+
+    Args:
+        text: One process's line. The name may hold spaces, parentheses and line ends,
+            so that only the last closing parenthesis ends it.
+        ticks_per_s: Clock ticks in a second, by which the kernel counts CPU time.
+    """
+    head, _, tail = text.rpartition(")")
+    pid, _, name = head.partition(" (")
+    # Numbered as in proc_pid_stat(5): pid and name are 1 and 2, the state is 3.
+    field = ["", pid, name, *tail.split()]
+    return ProcessStat(
+        pid=int(pid),
+        name=name,
+        state=field[3],
+        parent_pid=int(field[4]),
+        group_id=int(field[5]),
+        session_id=int(field[6]),
+        user_s=int(field[14]) / ticks_per_s,
+        system_s=int(field[15]) / ticks_per_s,
+        threads=int(field[20]),
+        start_ticks=int(field[22]),
+    )
+
+
+def thread_count(pid: int, root: Path = Path("/")) -> int | None:
+    """Return how many threads a process has, None when it has been reaped."""
+    found = process_stat(pid, root)
+    return found.threads if found else None
+
+
+def processes_of_session(
+    session_id: int, root: Path = Path("/")
+) -> tuple[ProcessStat, ...]:
+    """Return the processes of a session by pid, ended but unreaped ones included.
+
+    A process stays in its session when its parent ends, so that this finds orphans.
+    """
+    return tuple(
+        found for found in _all_processes(root) if found.session_id == session_id
+    )
+
+
+def children_of(pid: int, root: Path = Path("/")) -> tuple[ProcessStat, ...]:
+    """Return the children of a process and theirs, each parent before its children.
+
+    Orphans have another parent by then; `processes_of_session` finds them.
+    """
+    by_parent: dict[int, list[ProcessStat]] = {}
+    for found in _all_processes(root):
+        by_parent.setdefault(found.parent_pid, []).append(found)
+    family: list[ProcessStat] = []
+    parents = [pid]
+    while parents:
+        children = by_parent.pop(parents.pop(0), [])
+        family += children
+        parents += [child.pid for child in children]
+    return tuple(family)
+
+
+def readable_offsets(pid: int, root: Path = Path("/")) -> dict[int, FileOffset] | None:
+    """Return the offsets of the regular files that a process holds open for reading.
+
+    Standard input and outputs are left out, and so are files opened for writing only
+    or for appending, as logs are.
+
+    Returns:
+        The offsets by descriptor; None where the descriptors cannot be listed.
+    """
+    links = _descriptors(pid, root)
+    if links is None:
+        return None
+    offsets: dict[int, FileOffset] = {}
+    for descriptor, link in links.items():
+        if descriptor < _FIRST_OWN_DESCRIPTOR or not _is_regular_file(link):
+            continue
+        info_path = link.parent.parent / "fdinfo" / link.name
+        info = parse_descriptor_info(read_kernel_text(info_path) or "")
+        target = _target(link)
+        if info is None or target is None or not _reads_at_offset(info[1]):
+            continue
+        offsets[descriptor] = FileOffset(position_bytes=info[0], path=target)
+    return offsets
+
+
+def parse_descriptor_info(text: str) -> tuple[int, int] | None:
+    """Read `/proc/<pid>/fdinfo/<n>`.
+
+    Returns:
+        The position in bytes and the flags of open(2); None for other texts.
+    """
+    position = re.search(r"^pos:\s*(\d+)$", text, re.MULTILINE)
+    flags = re.search(r"^flags:\s*([0-7]+)$", text, re.MULTILINE)
+    if position is None or flags is None:
+        return None
+    return int(position[1]), int(flags[1], 8)
+
+
+def connected_sockets(pid: int, root: Path = Path("/")) -> int | None:
+    """Return how many connected TCP and Unix sockets a process holds.
+
+    Returns:
+        Sockets, however many descriptors each has; None where they cannot be listed.
+    """
+    links = _descriptors(pid, root)
+    if links is None:
+        return None
+    targets = [_target(link) or "" for link in links.values()]
+    held = {target[8:-1] for target in targets if target.startswith("socket:[")}
+    net = root / "proc" / str(pid) / "net"
+    connected = parse_unix_sockets(read_kernel_text(net / "unix") or "")
+    for name in ("tcp", "tcp6"):
+        connected |= parse_tcp_sockets(read_kernel_text(net / name) or "")
+    return len(held & connected)
+
+
+def parse_tcp_sockets(text: str) -> frozenset[str]:
+    """Return the inodes of the established connections in `net/tcp` or `net/tcp6`."""
+    rows = (line.split() for line in text.splitlines()[1:])
+    return frozenset(
+        row[9] for row in rows if len(row) > 9 and row[3] == _TCP_ESTABLISHED
+    )
+
+
+def parse_unix_sockets(text: str) -> frozenset[str]:
+    """Return the inodes of the connected sockets in `net/unix`."""
+    rows = (line.split() for line in text.splitlines()[1:])
+    return frozenset(
+        row[6] for row in rows if len(row) > 6 and row[5] == _UNIX_CONNECTED
+    )
+
+
+def machine_cpu_times(root: Path = Path("/")) -> CpuTimes | None:
+    """Return the machine's CPU seconds since boot, inside a container too."""
+    text = read_kernel_text(root / "proc/stat")
+    return parse_cpu_times(text, ticks_per_s=_ticks_per_s()) if text else None
+
+
+def parse_cpu_times(text: str, *, ticks_per_s: int) -> CpuTimes | None:
+    """Read the sum over all CPUs out of `/proc/stat`, None where it is absent."""
+    line = re.search(r"^cpu +((?:\d+ ?){8,})", text, re.MULTILINE)
+    if line is None:
+        return None
+    seconds = [int(ticks) / ticks_per_s for ticks in line[1].split()[:8]]
+    user, nice, system, idle, iowait, interrupts, soft_interrupts, steal = seconds
+    return CpuTimes(
+        user_s=user + nice,
+        system_s=system + interrupts + soft_interrupts,
+        idle_s=idle,
+        iowait_s=iowait,
+        steal_s=steal,
+    )
+
+
+def shm_space(path: Path = Path("/dev/shm")) -> SharedMemorySpace | None:  # noqa: S108 - shared memory's own place
+    """Return the size and use of a shared-memory file system, None where absent."""
+    if sys.platform == "win32":
+        return None
+    try:
+        found = os.statvfs(path)
+    except OSError:
+        return None
+    block = found.f_frsize
+    return SharedMemorySpace(
+        total_bytes=block * found.f_blocks,
+        used_bytes=block * (found.f_blocks - found.f_bfree),
+        free_bytes=block * found.f_bavail,
+    )
+
+
+def shm_used_bytes(path: Path = Path("/dev/shm")) -> int | None:  # noqa: S108 - shared memory's own place
+    """Return the bytes in use in a shared-memory file system, None where absent."""
+    space = shm_space(path)
+    return space.used_bytes if space else None
+
+
+def _all_processes(root: Path) -> Iterator[ProcessStat]:
+    for pid in _numbers_in(root / "proc") or []:
+        found = process_stat(pid, root)
+        if found is not None:
+            yield found
+
+
+def _descriptors(pid: int, root: Path) -> dict[int, Path] | None:
+    folder = root / "proc" / str(pid) / "fd"
+    numbers = _numbers_in(folder)
+    if numbers is None:
+        return None
+    return {number: folder / str(number) for number in numbers}
+
+
+def _numbers_in(folder: Path) -> list[int] | None:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(int(each.name) for each in entries if each.name.isdecimal())
+    except OSError:
+        return None
+
+
+def _target(link: Path) -> str | None:
+    try:
+        return str(link.readlink())
+    except OSError:
+        return None
+
+
+def _is_regular_file(link: Path) -> bool:
+    try:
+        return stat.S_ISREG(link.stat().st_mode)
+    except OSError:
+        return False
+
+
+def _reads_at_offset(flags: int) -> bool:
+    return flags & _ACCESS_MODE != os.O_WRONLY and not flags & os.O_APPEND
+
+
+def _ticks_per_s() -> int:
+    return os.sysconf("SC_CLK_TCK")

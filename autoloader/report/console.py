@@ -1,0 +1,122 @@
+"""What people see in a terminal: the only module here that prints.
+
+Progress goes to the stream that a view is made for, results to the one that is handed
+in. Light to import: rich is loaded when something is laid out.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, TextIO
+
+from autoloader.report.cleaning import clean
+from autoloader.report.surface import console_on, moves_cursor, shows_colour, writable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.console import RenderableType
+
+    from autoloader.report.data import TuneReport
+    from autoloader.report.live import LiveView
+    from autoloader.report.plain import PlainStatus, PlainView, QuietStatus, QuietView
+    from autoloader.report.status import LiveStatus
+    from autoloader.values.machine import Machine
+    from autoloader.values.target import Target
+
+_YELLOW, _RED, _RESET = "\x1b[33m", "\x1b[31m", "\x1b[0m"
+
+
+def view_for(
+    stream: TextIO, *, quiet: bool, dataset: str, target: Target, machine: Machine
+) -> LiveView | PlainView | QuietView:
+    """Return the view of a study that fits a stream, as a context manager.
+
+    Args:
+        stream: where progress goes; it stays open.
+        quiet: whether nothing is to be shown.
+        dataset: SPEC, as the user wrote it.
+        target: what is wanted of the loader that is measured.
+        machine: where it runs.
+    """
+    if quiet:
+        from autoloader.report.plain import QuietView
+
+        return QuietView()
+    if moves_cursor(stream):
+        from autoloader.report.live import LiveView
+
+        return LiveView(stream, dataset=dataset, target=target, machine=machine)
+    from autoloader.report.plain import PlainView
+
+    return PlainView(stream, dataset=dataset, target=target, machine=machine)
+
+
+def check_view(
+    stream: TextIO, *, quiet: bool
+) -> LiveStatus | PlainStatus | QuietStatus:
+    """Return the view of a check that fits a stream, as a context manager.
+
+    Args:
+        stream: where progress goes; it stays open.
+        quiet: whether nothing is to be shown.
+    """
+    if quiet:
+        from autoloader.report.plain import QuietStatus
+
+        return QuietStatus()
+    if moves_cursor(stream):
+        from autoloader.report.status import LiveStatus
+
+        return LiveStatus(stream)
+    from autoloader.report.plain import PlainStatus
+
+    return PlainStatus(stream)
+
+
+def print_report(report: TuneReport, stream: TextIO | None = None) -> None:
+    """Print the end of a tune; stdout where no stream is named."""
+    from autoloader.report.table import draw
+
+    _print(draw(report), stream)
+
+
+def print_check(check: Mapping[str, Any], stream: TextIO | None = None) -> None:
+    """Print the result of a check; stdout where no stream is named.
+
+    Args:
+        check: the object that `check --json` writes.
+        stream: where to.
+    """
+    from autoloader.report.check import draw
+
+    _print(draw(check), stream)
+
+
+def print_machine(machine: Machine, stream: TextIO | None = None) -> None:
+    """Print what a machine offers; stdout where no stream is named."""
+    from autoloader.report.machine import draw
+
+    _print(draw(machine), stream)
+
+
+def print_error(message: str, hint: str | None, stream: TextIO | None = None) -> None:
+    """Print what is wrong and the way out; stderr where no stream is named."""
+    stream = sys.stderr if stream is None else stream
+    red, yellow, reset = (
+        (_RED, _YELLOW, _RESET) if shows_colour(stream) else ("", "", "")
+    )
+    lines = [f"{red}autoloader:{reset} {clean(message)}"]
+    if hint is not None:
+        lines.append(f"  {yellow}hint:{reset} {clean(hint)}")
+    print("\n".join(lines), file=writable(stream), flush=True)
+
+
+def _print(drawing: RenderableType, stream: TextIO | None) -> None:
+    """Print without the spaces that rich fills lines up with."""
+    stream = sys.stdout if stream is None else stream
+    console = console_on(stream)
+    with console.capture() as capture:
+        console.print(drawing)
+    lines = [line.rstrip() for line in capture.get().splitlines()]
+    print("\n".join(lines).rstrip(), file=writable(stream), flush=True)

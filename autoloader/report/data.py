@@ -1,0 +1,161 @@
+"""What people are told of a tune, as one plain value: for the terminal, JSON and HTML.
+
+Pure: a result in, facts and sentences out. No layout, no colour and no file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from autoloader.report import sentences
+from autoloader.report.failed import FailedTrial
+from autoloader.report.rows import ConfigRow, rows_of
+from autoloader.values.outcome import Status
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from autoloader.search.exploration import Stop
+    from autoloader.search.race import StopReason
+    from autoloader.tuning import State, TuneResult
+    from autoloader.values.config import LoaderConfig
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedCaution:
+    """Something worth knowing of the data or the readings."""
+
+    code: str | None
+    """Stable name; None where there is none."""
+    message: str
+    hint: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return {"code": self.code, "message": self.message, "hint": self.hint}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuneReport:
+    """Everything that is shown at the end of a tune."""
+
+    dataset: str
+    """SPEC, as the user wrote it."""
+    state: State
+    cautions: tuple[ReportedCaution, ...]
+    """To be shown first."""
+    verdict: str
+    """Whether the target is met, by what, and why."""
+    bound: str | None
+    """What the chosen config delivers at least; None where none is chosen."""
+    verification: str
+    """What was compared with the reference, and what was not."""
+    rows: tuple[ConfigRow, ...]
+    """PyTorch's default, the user's own, the fastest and the chosen config."""
+    trials: dict[str, int]
+    """Number of trials by fate."""
+    failed: tuple[FailedTrial, ...]
+    """Trials without a speed, in order."""
+    search: str
+    """What the search did and why it ended."""
+    race: str | None
+    """How the race went; None where there was none."""
+    file: str
+    """What was written, or why nothing was."""
+    next_step: str | None
+    """What to do now."""
+    duration: str
+    """How long this run took."""
+    seconds: float
+    """The same, as a number."""
+    chosen: LoaderConfig | None
+    """What is recommended; None where the target is not known to be met."""
+    target: dict[str, Any] | None
+    """Section of the recommendation file; None where nothing was found."""
+    verified: dict[str, Any] | None
+    """Section of the recommendation file; None where nothing was verified."""
+    rounds: int
+    """Rounds of the race."""
+    race_stopped: StopReason | None
+    """Why the race ended; None where there was none."""
+    search_stopped: Stop
+    """Why the search ended."""
+    written: Path | None
+    """Recommendation file; None where none was written."""
+    study: Path
+    """Folder with every outcome."""
+
+    @classmethod
+    def of(cls, result: TuneResult) -> TuneReport:
+        """Return the report of a result."""
+        found = result.recommendation.data if result.recommendation is not None else {}
+        race = result.result.race
+        failed = (
+            FailedTrial.of(outcome)
+            for outcome in result.outcomes
+            if outcome.status is not Status.MEASURED
+        )
+        return cls(
+            dataset=found.get("dataset", result.reference.facts.name),
+            state=result.state,
+            cautions=_cautions(result, found),
+            verdict=sentences.verdict(result),
+            bound=sentences.bound(result),
+            verification=sentences.verification(result),
+            rows=rows_of(result),
+            trials=sentences.counts_of(result.outcomes),
+            failed=tuple(failed),
+            search=sentences.search(result),
+            race=sentences.race(result),
+            file=sentences.file(result),
+            next_step=sentences.next_step(result),
+            duration=sentences.duration(result),
+            seconds=result.seconds,
+            chosen=result.result.choice.config,
+            target=found.get("target"),
+            verified=found.get("verified"),
+            rounds=0 if race is None else len(race.rounds),
+            race_stopped=None if race is None else race.stopped_because,
+            search_stopped=result.stopped_search,
+            written=result.written,
+            study=result.study,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` writes: names are those of the recommendation file."""
+        chosen, written = self.chosen, self.written
+        return {
+            "schema": SCHEMA,
+            "dataset": self.dataset,
+            "dataloader": None if chosen is None else chosen.dataloader_kwargs(),
+            "state": self.state,
+            "verdict": self.verdict,
+            "target": self.target,
+            "cautions": [caution.to_dict() for caution in self.cautions],
+            "configs": [row.to_dict() for row in self.rows],
+            "verified": self.verified,
+            "trials": self.trials,
+            "failed": [trial.to_dict() for trial in self.failed],
+            "search": {"stopped_because": self.search_stopped},
+            "race": {"rounds": self.rounds, "stopped_because": self.race_stopped},
+            "written": None if written is None else str(written),
+            "study": str(self.study),
+            "seconds": round(self.seconds, 1),
+        }
+
+
+def _cautions(result: TuneResult, found: dict[str, Any]) -> tuple[ReportedCaution, ...]:
+    of_dataset = [
+        ReportedCaution(code=None, message=message, hint=None)
+        for message in result.reference.cautions
+    ]
+    of_choice = [
+        ReportedCaution(
+            code=item["code"], message=item["message"], hint=item.get("hint")
+        )
+        for item in found.get("cautions", ())
+    ]
+    return (*of_dataset, *of_choice)

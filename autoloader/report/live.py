@@ -1,0 +1,103 @@
+"""The view for terminals: one region that is redrawn while a study runs."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Self, TextIO
+
+from rich.text import Text
+
+from autoloader.report import sentences
+from autoloader.report.cleaning import clean
+from autoloader.report.progress import Progress
+from autoloader.report.region import Region
+from autoloader.report.screen import draw, heading_of
+from autoloader.report.surface import console_on
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from autoloader.search.budget import Budget
+    from autoloader.search.standings import Round
+    from autoloader.values.config import LoaderConfig
+    from autoloader.values.machine import Machine
+    from autoloader.values.outcome import Outcome
+    from autoloader.values.target import Target
+
+
+class LiveView:
+    """Shows the study in a region that is gone when the study is over.
+
+    Cautions stay on the screen, above it.
+
+    Args:
+        stream: a terminal.
+        dataset: SPEC, as the user wrote it.
+        target: what is wanted.
+        machine: where it runs.
+        clock: seconds, monotonic.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO,
+        *,
+        dataset: str,
+        target: Target,
+        machine: Machine,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._console = console_on(stream)
+        self._progress = Progress(target)
+        heading = heading_of(dataset, target.describe(), sentences.resources(machine))
+        self._region = Region(
+            self._console, lambda: draw(self._progress, heading), clock
+        )
+
+    def __enter__(self) -> Self:
+        """Draw the region for the first time."""
+        self._region.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take the region away."""
+        self._region.__exit__(kind, exc, trace)
+
+    def on_phase(self, name: str, detail: str, budget: Budget) -> None:
+        """Show that a phase begins."""
+        self._progress.on_phase(name, detail, budget)
+        self._region.redraw()
+
+    def on_tick(self, stage: str, done: int) -> None:
+        """Show where the running pass stands, unless that was shown a moment ago."""
+        self._progress.on_tick(stage, done)
+        self._region.tick()
+
+    def on_trial(self, config: LoaderConfig) -> None:
+        """Show which config is tried."""
+        self._progress.on_trial(config)
+        self._region.redraw()
+
+    def on_outcome(self, outcome: Outcome) -> None:
+        """Show what came of the trial."""
+        self._progress.on_outcome(outcome)
+        self._region.redraw()
+
+    def on_round(self, number: int, rates: Round) -> None:
+        """Show how the finalists stand."""
+        del number  # rounds are counted from their rates
+        self._progress.on_round(rates)
+        self._region.redraw()
+
+    def on_caution(self, message: str, hint: str | None) -> None:
+        """Write what is worth knowing above the region, where it stays."""
+        said = Text("caution ", style="doubt").append(clean(message), style="default")
+        if hint:
+            said.append(f"\n  {clean(hint)}", style="label")
+        self._console.print(said)

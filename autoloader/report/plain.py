@@ -1,0 +1,152 @@
+"""Views without a terminal: one line an event, or none at all.
+
+Lines go to a log and are searched there: no colour, no cursor moves, no wrapping.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self, TextIO
+
+from autoloader.report import sentences
+from autoloader.report.cleaning import clean
+from autoloader.report.failed import FailedTrial
+from autoloader.report.progress import rate_of
+from autoloader.report.surface import writable
+from autoloader.units import format_rate, format_seconds
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from autoloader.search.budget import Budget
+    from autoloader.search.standings import Round
+    from autoloader.values.config import LoaderConfig
+    from autoloader.values.machine import Machine
+    from autoloader.values.outcome import Outcome
+    from autoloader.values.target import Target
+
+
+class _Context:
+    """A context without a beginning or an end."""
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End."""
+
+
+class QuietView(_Context):
+    """Shows nothing of a study."""
+
+    def on_phase(self, name: str, detail: str, budget: Budget) -> None:
+        """A phase begins."""
+
+    def on_tick(self, stage: str, done: int) -> None:
+        """The running pass stands here."""
+
+    def on_trial(self, config: LoaderConfig) -> None:
+        """A trial begins."""
+
+    def on_outcome(self, outcome: Outcome) -> None:
+        """A trial came to its end."""
+
+    def on_round(self, number: int, rates: Round) -> None:
+        """A round of the race came to its end."""
+
+    def on_caution(self, message: str, hint: str | None) -> None:
+        """Something is worth knowing."""
+
+
+class PlainView(QuietView):
+    """Writes one line an event.
+
+    Args:
+        stream: where to.
+        dataset: SPEC, as the user wrote it.
+        target: what is wanted.
+        machine: where it runs.
+    """
+
+    def __init__(
+        self, stream: TextIO, *, dataset: str, target: Target, machine: Machine
+    ) -> None:
+        self._stream = writable(stream)
+        self._columns: list[LoaderConfig] = []
+        self._begin = (
+            f"tune: {dataset}, target {target.describe()}, "
+            f"{sentences.resources(machine)}"
+        )
+
+    def __enter__(self) -> Self:
+        """Write what is about to be done."""
+        _write(self._stream, self._begin)
+        return self
+
+    def on_phase(self, name: str, detail: str, budget: Budget) -> None:
+        """Write the phase, what it is about, and the time that is left."""
+        _write(self._stream, f"{name}: {detail} ({format_seconds(budget.left_s)} left)")
+
+    def on_outcome(self, outcome: Outcome) -> None:
+        """Write a trial's rate, or why it has none."""
+        rate = rate_of(outcome)
+        if rate is None:
+            fate = sentences.FATES[outcome.status]
+            result = f"{fate}, {FailedTrial.of(outcome).reason}"
+        else:
+            result = f"{format_rate(rate)} examples/s"
+        trial = f"trial {outcome.number + 1}: {outcome.config.describe()}"
+        _write(self._stream, f"{trial}: {result}")
+
+    def on_round(self, number: int, rates: Round) -> None:
+        """Write the rates of a round, always in the order of the first one."""
+        self._columns += [config for config in rates if config not in self._columns]
+        read = "  ".join(_cell(rates, config) for config in self._columns)
+        _write(self._stream, f"round {number}: {read} examples/s")
+
+    def on_caution(self, message: str, hint: str | None) -> None:
+        """Write what is worth knowing."""
+        _write(self._stream, f"caution: {message}" + (f" ({hint})" if hint else ""))
+
+
+class QuietStatus(_Context):
+    """Shows nothing of a check."""
+
+    def on_phase(self, text: str) -> None:
+        """The next step begins."""
+
+    def on_tick(self, stage: str, done: int) -> None:
+        """The running pass stands here."""
+
+
+class PlainStatus(QuietStatus):
+    """Writes one line a step of a check.
+
+    Args:
+        stream: where to.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = writable(stream)
+
+    def on_phase(self, text: str) -> None:
+        """Write what is checked now."""
+        _write(self._stream, f"check: {text}")
+
+
+def _write(stream: TextIO, line: str) -> None:
+    stream.write(clean(line) + "\n")
+    stream.flush()
+
+
+def _cell(rates: Round, config: LoaderConfig) -> str:
+    """Return a rate of a round; `-` where the config did not run in it."""
+    if config not in rates:
+        return "-"
+    rate = rates[config]
+    return "failed" if rate is None else format_rate(rate)

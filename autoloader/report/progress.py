@@ -1,0 +1,121 @@
+"""How far a running study has come: what the events so far add up to.
+
+Knows nothing of terminals; judges nothing for good, which is `search`'s.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from autoloader.measure.intervals import median
+from autoloader.measure.throughput import epoch_rate
+from autoloader.search.selection import SEARCH_NOISE, simplicity
+from autoloader.search.standings import Standings
+from autoloader.values.target import INDIFFERENCE
+
+if TYPE_CHECKING:
+    from autoloader.search.budget import Budget
+    from autoloader.search.standings import Round, Standing
+    from autoloader.values.config import LoaderConfig
+    from autoloader.values.outcome import Outcome, Status
+    from autoloader.values.target import Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rated:
+    """A config with its epoch rate so far."""
+
+    config: LoaderConfig
+    examples_per_s: float
+
+
+@dataclass(slots=True)
+class Progress:
+    """What is known by now."""
+
+    target: Target
+    phase: str = ""
+    detail: str = ""
+    budget: Budget | None = None
+    stage: str = ""
+    done: int = 0
+    running: LoaderConfig | None = None
+    """Config of the trial that runs; None between trials and outside the search."""
+    last: Rated | None = None
+    """Latest trial that was measured."""
+    last_failed: Outcome | None = None
+    """Latest trial that was not."""
+    counts: Counter[Status] = field(default_factory=Counter)
+    rounds: list[Round] = field(default_factory=list)
+    _rates: dict[LoaderConfig, float] = field(default_factory=dict)
+
+    def on_phase(self, name: str, detail: str, budget: Budget) -> None:
+        """Note that a phase begins."""
+        self.phase, self.detail, self.budget = name, detail, budget
+        self.stage, self.done, self.running = "", 0, None
+
+    def on_tick(self, stage: str, done: int) -> None:
+        """Note where the running pass stands."""
+        self.stage, self.done = stage, done
+
+    def on_trial(self, config: LoaderConfig) -> None:
+        """Note that a trial begins."""
+        self.running, self.stage, self.done = config, "", 0
+
+    def on_outcome(self, outcome: Outcome) -> None:
+        """Note what came of a trial."""
+        self.running = None
+        self.counts[outcome.status] += 1
+        rate = rate_of(outcome)
+        if rate is None:
+            self.last_failed = outcome
+            return
+        self._rates[outcome.config] = rate
+        self.last = Rated(config=outcome.config, examples_per_s=rate)
+
+    def on_round(self, rates: Round) -> None:
+        """Note a round of the race."""
+        self.rounds.append(rates)
+
+    @property
+    def fastest(self) -> Rated | None:
+        """The fastest config that was measured."""
+        if not self._rates:
+            return None
+        return self._rated(max(self._rates, key=lambda config: self._rates[config]))
+
+    @property
+    def simplest(self) -> Rated | None:
+        """The simplest config that may meet the target, by what was read so far."""
+        if not self._rates:
+            return None
+        wanted = self.target.rate(max(self._rates.values()))
+        least = wanted * (1 - INDIFFERENCE) * (1 - SEARCH_NOISE)
+        enough = [config for config, rate in self._rates.items() if rate >= least]
+        if not enough:
+            return None
+        return self._rated(min(enough, key=lambda config: simplicity(config, ())))
+
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        """Who is in the race, in the order in which they first ran.
+
+        For their ratios only: what a config is judged to be has fixed looks.
+        """
+        return Standings.of(self.rounds, self.target).table
+
+    @property
+    def unit(self) -> Literal["examples", "batches"]:
+        """What `done` counts."""
+        return "examples" if self.phase == "reference" else "batches"
+
+    def _rated(self, config: LoaderConfig) -> Rated:
+        return Rated(config=config, examples_per_s=self._rates[config])
+
+
+def rate_of(outcome: Outcome) -> float | None:
+    """Return the median epoch rate of a trial; None where it was not measured."""
+    rates = [epoch_rate(reading) for reading in outcome.readings]
+    return median(rates) if rates else None

@@ -1,0 +1,71 @@
+"""Lines at the bottom of a terminal that are written over again, seldom.
+
+A measuring runs meanwhile: the region is redrawn when something happened, and for mere
+progress twice a second at most. No thread draws it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from rich.live import Live
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from rich.console import Console, RenderableType
+
+LEAST_S = 0.5
+"""Time between two redraws for mere progress."""
+
+
+class Region:
+    """A context: inside it the region stands, afterwards it is gone without a trace.
+
+    Args:
+        console: a terminal.
+        draw: what the region shows now.
+        clock: seconds, monotonic.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        draw: Callable[[], RenderableType],
+        clock: Callable[[], float],
+    ) -> None:
+        self._clock = clock
+        self._drawn_at = float("-inf")
+        self._live = Live(
+            get_renderable=draw,
+            console=console,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+        )
+
+    def __enter__(self) -> Self:
+        """Draw the region."""
+        self._live.start(refresh=True)
+        self._drawn_at = self._clock()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take the region away."""
+        self._live.stop()
+
+    def redraw(self) -> None:
+        """Draw the region now."""
+        self._live.refresh()
+        self._drawn_at = self._clock()
+
+    def tick(self) -> None:
+        """Draw the region unless that was done a moment ago."""
+        if self._clock() - self._drawn_at >= LEAST_S:
+            self.redraw()

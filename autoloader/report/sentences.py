@@ -1,0 +1,211 @@
+"""What is said of a result, sentence by sentence, without a full stop.
+
+Pure: a result in, words out. Which sentence stands where is decided by those who show
+them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from autoloader.units import format_bytes, format_rate, format_seconds
+from autoloader.values.outcome import Status
+from autoloader.values.target import CONFIDENCE, INDIFFERENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from autoloader.search.exploration import Stop
+    from autoloader.search.race import StopReason
+    from autoloader.tuning import TuneResult
+    from autoloader.values.machine import Machine
+    from autoloader.values.outcome import Outcome
+
+FATES: Mapping[Status, str] = {
+    Status.MEASURED: "measured",
+    Status.REFUSED: "refused",
+    Status.CRASHED: "crashed",
+    Status.HUNG: "hung",
+    Status.OUT_OF_MEMORY: "out of memory",
+    Status.UNSUPPORTED: "unsupported",
+}
+"""Each fate of a trial in words, in the order in which they are counted."""
+
+_WHY_RACE_STOPPED: Mapping[StopReason, str] = {
+    "settled": "the choice was settled",
+    "deadline": "the time for it was up",
+    "all_rounds": "all its rounds were run",
+    "nothing_left": "every config had failed",
+}
+
+_WHY_SEARCH_STOPPED: Mapping[Stop, str] = {
+    "budget": "its time was up",
+    "trials": "--trials was reached",
+    "space_exhausted": "every config was tried",
+    "nothing_works": "nothing could be measured",
+}
+
+
+def verdict(result: TuneResult) -> str:
+    """Return whether the target is met, by what, and why."""
+    choice = result.result.choice
+    if choice.config is not None:
+        return f"target met: {choice.config.describe()} is {choice.reason}"
+    known = "undecided" if choice.state == "undecided" else "target not met"
+    return f"{known}: {choice.reason}"
+
+
+def bound(result: TuneResult) -> str | None:
+    """Return what the chosen config delivers at least; None where none is chosen."""
+    chosen, standings = result.result.choice.config, result.result.standings
+    if chosen is None or standings is None:
+        return None
+    low = standings[chosen].ratio_low
+    if low is None:
+        return None
+    share = low * (1 - INDIFFERENCE)
+    wanted = standings.target.rate(1.0)
+    if standings.target.examples_per_s is None:
+        least = f"{min(share * wanted, 1.0) * 100:.1f} % of the fastest"
+    else:
+        least = f"{format_rate(share * wanted)} examples/s"
+    said = f"at least {least}, with {CONFIDENCE * 100:g} % confidence"
+    if share < 1:
+        said += f"; down to {INDIFFERENCE * 100:g} % below the target counts as met"
+    return said
+
+
+def verification(result: TuneResult) -> str:
+    """Return how many examples were compared, and what was the same."""
+    choice, facts = result.result.choice, result.reference.facts
+    subject = choice.config or choice.best
+    passed = None if subject is None else result.result.verified.get(subject)
+    if passed is None:
+        return "no config passed the whole verification"
+    said = compared(
+        examples=passed.examples,
+        of=passed.of,
+        epochs=passed.epochs,
+        label=facts.label,
+        random_fields=facts.random_fields,
+    )
+    return said if choice.config is not None else f"of the fastest config, {said}"
+
+
+def compared(
+    *,
+    examples: int,
+    of: int,
+    epochs: int,
+    label: str | None,
+    random_fields: Iterable[str],
+) -> str:
+    """Return what a passed verdict compared, and what it could not compare.
+
+    Args:
+        examples: compared in each epoch.
+        of: examples of a whole epoch.
+        epochs: that were compared.
+        label: path of the label; None where none is known.
+        random_fields: paths of the fields that every reading makes anew.
+    """
+    passes = f"{epochs} epoch{'' if epochs == 1 else 's'}"
+    same = "ids and labels the same" if label is not None else "ids the same"
+    said = f"{examples:,} of {of:,} examples, {passes}: {same}"
+    if label is None:
+        said += "; no label is known (--label)"
+    names = [name or "(the example)" for name in random_fields]
+    if names:
+        noun, verb = ("field", "is") if len(names) == 1 else ("fields", "are")
+        said += f"; {noun} {', '.join(names)} {verb} random: values not compared"
+    return said
+
+
+def trials(counts: Mapping[str, int]) -> str:
+    """Return how many trials there were, by fate."""
+    total = sum(counts.values())
+    noun = "trial" if total == 1 else "trials"
+    fates = [f"{count} {FATES[Status(fate)]}" for fate, count in counts.items()]
+    return f"{total} {noun}: {', '.join(fates)}"
+
+
+def counts_of(outcomes: Iterable[Outcome]) -> dict[str, int]:
+    """Return the number of trials of each fate that there was, in a fixed order."""
+    found = Counter(outcome.status for outcome in outcomes)
+    return {status.value: found[status] for status in FATES if found[status]}
+
+
+def search(result: TuneResult) -> str:
+    """Return what the search did and why it ended."""
+    counts = counts_of(result.outcomes)
+    why = _WHY_SEARCH_STOPPED[result.stopped_search]
+    return f"{trials(counts)}; {why}"
+
+
+def race(result: TuneResult) -> str | None:
+    """Return how the race went; None where there was none."""
+    found = result.result.race
+    if found is None or not found.rounds:
+        return None
+    rounds = len(found.rounds)
+    configs = len({config for round_ in found.rounds for config in round_})
+    said = (
+        f"{rounds} round{'' if rounds == 1 else 's'} of {configs} "
+        f"config{'' if configs == 1 else 's'}; "
+        f"{_WHY_RACE_STOPPED[found.stopped_because]}"
+    )
+    if found.dropped:
+        said += f"; {len(found.dropped)} left it by a failed pass"
+    return said
+
+
+def file(result: TuneResult) -> str:
+    """Return what was written, or why nothing was."""
+    if result.written is None:
+        return (
+            "nothing was written, and an older file stays as it was; "
+            "--best-effort writes the fastest config, marked as not met"
+        )
+    if result.state == "met":
+        return str(result.written)
+    return f"{result.written}, with the fastest config, marked as not met"
+
+
+def next_step(result: TuneResult) -> str | None:
+    """Return what to do now; None where nothing is left but to think.
+
+    Flags that were given are not known here, so none is repeated.
+    """
+    match result.state:
+        case "met":
+            return f'loader = autoloader.load("{result.written}").dataloader(dataset)'
+        case "undecided":
+            minutes = max(1, round(2 * result.seconds / 60))
+            return f"the same command with twice the time: --budget {minutes}m"
+        case "not_met":
+            standings = result.result.standings
+            if standings is None or standings.target.examples_per_s is None:
+                return None
+            return "the same command with --target 95%: the simplest near the fastest"
+
+
+def resources(machine: Machine) -> str:
+    """Return what a machine offers, in a few words."""
+    cpus = f"{machine.effective_cpus:g} CPU{'' if machine.effective_cpus == 1 else 's'}"
+    memory = f"{format_bytes(machine.memory_limit_bytes)} of memory"
+    return f"{cpus}, {memory}, {accelerators(machine)}"
+
+
+def accelerators(machine: Machine) -> str:
+    """Return the accelerators of a machine, equal ones counted."""
+    counts = Counter(device.name for device in machine.accelerators)
+    names = [
+        name if count == 1 else f"{count} x {name}" for name, count in counts.items()
+    ]
+    return " + ".join(names) or "no accelerator"
+
+
+def duration(result: TuneResult) -> str:
+    """Return how long this run took."""
+    return format_seconds(result.seconds)

@@ -1,0 +1,61 @@
+"""The view of a check for terminals: one line that is redrawn while it runs."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Self, TextIO
+
+from rich.text import Text
+
+from autoloader.report.cleaning import clean
+from autoloader.report.region import Region
+from autoloader.report.surface import console_on
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+
+class LiveStatus:
+    """Shows the running step in one line, which is gone in the end.
+
+    Args:
+        stream: a terminal.
+        clock: seconds, monotonic.
+    """
+
+    def __init__(
+        self, stream: TextIO, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._phase = ""
+        self._stage = ""
+        self._region = Region(console_on(stream), self._draw, clock)
+
+    def __enter__(self) -> Self:
+        """Draw the line for the first time."""
+        self._region.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take the line away."""
+        self._region.__exit__(kind, exc, trace)
+
+    def on_phase(self, text: str) -> None:
+        """Show what is checked now."""
+        self._phase, self._stage = clean(text), ""
+        self._region.redraw()
+
+    def on_tick(self, stage: str, done: int) -> None:
+        """Show where the running pass stands, unless that was shown a moment ago."""
+        self._stage = f"  {clean(stage)}" + (f", {done:,} done" if done else "")
+        self._region.tick()
+
+    def _draw(self) -> Text:
+        line = Text("checking  ", style="label", no_wrap=True, overflow="ellipsis")
+        line.append(self._phase, style="default")
+        return line.append(self._stage)

@@ -1,0 +1,165 @@
+"""The final report of a tune, laid out for a terminal, a pipe or a file.
+
+Pure: a report in, something that rich can draw out. Facts and sentences are `data`'s.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from autoloader.report import sentences
+from autoloader.report.cleaning import clean
+from autoloader.units import format_bytes, format_rate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from rich.console import RenderableType
+
+    from autoloader.measure.intervals import Interval
+    from autoloader.report.data import TuneReport
+    from autoloader.report.rows import ConfigRow
+
+_TO, _TIMES = "\u2013", "\u00d7"
+
+_VERDICT_STYLES = {"met": "chosen", "not_met": "bad", "undecided": "doubt"}
+
+
+def draw(report: TuneReport) -> RenderableType:
+    """Return the whole report: cautions, verdict, table, failed trials, facts."""
+    verdict = clean(report.verdict)
+    sentence = f"{verdict[:1].upper()}{verdict[1:]}."
+    parts: list[RenderableType] = [
+        Text(sentence, style=_VERDICT_STYLES[report.state]),
+        _table(report.rows),
+    ]
+    if report.cautions:
+        parts.insert(0, _cautions(report))
+    if report.failed:
+        parts.append(_failed(report))
+    parts.append(_facts(report))
+    blank = Text("")
+    return Group(*(item for part in parts for item in (part, blank)))
+
+
+def labelled(lines: Iterable[tuple[Text, Text]]) -> Table:
+    """Return labels with what they stand for, wrapped beside them."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, min_width=8)
+    grid.add_column(overflow="fold")
+    for label, said in lines:
+        grid.add_row(label, said)
+    return grid
+
+
+def with_hint(said: str, hint: str | None) -> Text:
+    """Return a sentence with the way out on a line of its own."""
+    text = Text(clean(said))
+    return text.append(f"\n{clean(hint)}", style="label") if hint else text
+
+
+def _cautions(report: TuneReport) -> RenderableType:
+    return labelled(
+        (
+            Text("caution", style="doubt"),
+            with_hint(
+                f"{caution.code}: {caution.message}"
+                if caution.code
+                else caution.message,
+                caution.hint,
+            ),
+        )
+        for caution in report.cautions
+    )
+
+
+def _table(rows: Iterable[ConfigRow]) -> RenderableType:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), leading=1)
+    table.add_column("", overflow="fold")
+    for heading in ("workers", "examples/s", "vs default", "memory"):
+        table.add_column(Text(heading, style="label"), justify="right", no_wrap=True)
+    for row in rows:
+        title = (f"▸ {row.title}", "chosen") if row.is_chosen else (row.title, "strong")
+        table.add_row(
+            _two_lines(Text(*title), _other_settings(row)),
+            Text(str(row.config.num_workers)),
+            _rate(row),
+            _interval(row.relative, _multiple),
+            _memory(row),
+        )
+    return table
+
+
+def _two_lines(first: Text, second: str) -> Text:
+    return Text.assemble(first, ("\n", ""), (second, "label"))
+
+
+def _other_settings(row: ConfigRow) -> str:
+    """Return the settings without the workers, which have a column."""
+    _, _, others = row.config.describe().partition(", ")
+    return others
+
+
+def _rate(row: ConfigRow) -> Text:
+    """Return the rate and where it lies; of a trial without one its fate."""
+    if row.rate is not None:
+        return _interval(row.rate, format_rate)
+    fate = sentences.FATES[row.status]
+    return _two_lines(Text(fate, style="bad"), row.code or "")
+
+
+def _interval(interval: Interval | None, words: Callable[[float], str]) -> Text:
+    """Return a median, and its interval below it where there is one."""
+    if interval is None:
+        return Text("-", style="label")
+    ends = ""
+    if interval.low is not None and interval.high is not None:
+        ends = f"{words(interval.low)}{_TO}{words(interval.high)}"
+    return _two_lines(Text(words(interval.median)), ends)
+
+
+def _multiple(ratio: float) -> str:
+    """Return a ratio with as many digits as readings on shared machines carry."""
+    digits = 2 if ratio < 2 else 1 if ratio < 100 else 0
+    return f"{ratio:,.{digits}f}{_TIMES}"
+
+
+def _memory(row: ConfigRow) -> Text:
+    if row.peak_bytes is None:
+        return Text("-", style="label")
+    return _two_lines(
+        Text(format_bytes(row.peak_bytes)), "" if row.queue_was_full else "or more"
+    )
+
+
+def _failed(report: TuneReport) -> RenderableType:
+    """Return a line or two for each failed trial; a hint once for each code."""
+    lines: list[tuple[Text, Text]] = []
+    told: set[str] = set()
+    for trial in report.failed:
+        fate = Text(sentences.FATES[trial.status], style="bad")
+        said = Text(trial.config.describe()).append(f"\n{clean(trial.reason)}")
+        if trial.hint and trial.code not in told:
+            said.append(f"\n{clean(trial.hint)}", style="label")
+        told.add(trial.code)
+        lines.append((fate, said))
+    return labelled(lines)
+
+
+def _facts(report: TuneReport) -> RenderableType:
+    facts = (
+        ("speed", report.bound),
+        ("data", report.verification),
+        ("search", report.search),
+        ("race", report.race),
+        ("time", report.duration),
+        ("file", report.file),
+        ("next", report.next_step),
+    )
+    return labelled(
+        (Text(label, style="label"), Text(clean(said))) for label, said in facts if said
+    )

@@ -1,0 +1,56 @@
+"""How the wall time of a tune is shared out.
+
+A fifth at most goes to the reference, two fifths are kept for race and verification,
+the search has the rest.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+REFERENCE_SHARE = 0.2
+"""Most of the budget that the reference may take."""
+
+FINISH_SHARE = 0.4
+"""Part of the budget that is kept for race and verification."""
+
+VERIFY_SHARE = 0.2
+"""Most of the budget that the whole verification may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Wall time of one run, from the moment it began.
+
+    A resumed run has what was left, but never less than the finish needs: it races
+    again, whatever was raced before.
+    """
+
+    total_s: float
+    """What the user allows for the whole study."""
+    clock: Callable[[], float]
+    """Monotonic seconds."""
+    begun: float
+    """Reading of the clock when the run began."""
+    spent_before_s: float = 0.0
+    """What earlier runs of the study took."""
+
+    @property
+    def end(self) -> float:
+        """Reading of the clock at which the budget is spent."""
+        left = max(self.total_s - self.spent_before_s, self.total_s * FINISH_SHARE)
+        return self.begun + left
+
+    @property
+    def search_end(self) -> float:
+        """Reading of the clock at which the search stops."""
+        return self.end - self.total_s * FINISH_SHARE
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until the budget is spent, 0 at least."""
+        return max(0.0, self.end - self.clock())
+
+    @property
+    def spent_s(self) -> float:
+        """Seconds that this run and earlier ones have taken."""
+        return self.spent_before_s + self.clock() - self.begun

@@ -1,0 +1,97 @@
+"""The search: try configs one after another until it is enough.
+
+First what must be tried, then what Optuna proposes. Each outcome is on the disk before
+the next trial begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from autoloader.search.record import Record
+from autoloader.search.study import Study
+from autoloader.search.trials import run_trial
+from autoloader.values.config import LoaderConfig
+from autoloader.values.job import TrialRunner
+from autoloader.values.machine import Machine
+from autoloader.values.outcome import Outcome, Status
+from autoloader.values.scope import DatasetFacts
+
+Stop = Literal["budget", "trials", "space_exhausted", "nothing_works"]
+
+HOPELESS = 6
+"""Trials in a row without one that could be measured, after which the search ends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exploration:
+    """What a search needs besides its runner."""
+
+    record: Record
+    study: Study
+    facts: DatasetFacts
+    machine: Machine
+    memory_bytes: int | None
+    most_trials: int | None
+    """Cap on trials of the whole study; None: the budget alone ends it."""
+    deadline: float
+    """Reading of `clock` that no trial is expected to pass."""
+    clock: Callable[[], float]
+
+    def run(
+        self,
+        runner: TrialRunner,
+        first: Sequence[tuple[LoaderConfig, str]],
+        *,
+        on_start: Callable[[LoaderConfig], None],
+        on_outcome: Callable[[Outcome], None],
+    ) -> Stop:
+        """Try configs and return why no more were tried.
+
+        Args:
+            runner: runs the passes.
+            first: what is tried before the sampler is asked, with its source.
+            on_start: called with each config before its trial.
+            on_outcome: called with each outcome, which is stored by then.
+        """
+        waiting = [pair for pair in first if self.record.of_config(pair[0]) is None]
+        longest_s = 0.0
+        while True:
+            known = self.record.outcomes
+            if self.most_trials is not None and len(known) >= self.most_trials:
+                return "trials"
+            if _is_hopeless(known):
+                return "nothing_works"
+            late = self.clock() + longest_s > self.deadline
+            if late and any(item.status is Status.MEASURED for item in known):
+                return "budget"
+            proposed = waiting.pop(0) if waiting else self._ask()
+            if proposed is None:
+                return "space_exhausted"
+            config, source = proposed
+            on_start(config)
+            outcome = run_trial(
+                runner,
+                config,
+                number=max((item.number for item in known), default=-1) + 1,
+                source=source,
+                facts=self.facts,
+                machine=self.machine,
+                memory_bytes=self.memory_bytes,
+                clock=self.clock,
+            )
+            self.record.add(outcome)
+            self.study.tell(outcome)
+            longest_s = max(longest_s, outcome.seconds)
+            on_outcome(outcome)
+
+    def _ask(self) -> tuple[LoaderConfig, str] | None:
+        config = self.study.ask()
+        return None if config is None else (config, "search")
+
+
+def _is_hopeless(outcomes: Sequence[Outcome]) -> bool:
+    measured = any(item.status is Status.MEASURED for item in outcomes)
+    return not measured and len(outcomes) >= HOPELESS

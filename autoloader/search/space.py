@@ -1,0 +1,197 @@
+"""Which configs may be tried, and which are tried first.
+
+Conditional: without workers there is no prefetch and nothing to keep; without an
+accelerator nothing is pinned. Enumerated in order of simplicity.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from autoloader.search.selection import simplicity
+from autoloader.values.config import LoaderConfig
+from autoloader.values.decode import fields_of, plain
+from autoloader.values.machine import Machine
+from autoloader.values.scope import DatasetFacts, Scope
+
+DEFAULT_BATCH_SIZES = (32, 64, 128)
+"""Searched for a bare Dataset where none is named."""
+
+DEFAULT_PREFETCH_FACTORS = (2, 4)
+"""PyTorch's own, and one deeper; deeper ones cost memory and gain with jitter only."""
+
+MOST_WORKERS = 64
+"""Upper end of the range of workers that is searched unasked."""
+
+HEADROOM = 1.5
+"""Workers tried beyond what the CPUs can keep busy, as a factor."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceRequest:
+    """What the user allows; None: what follows from machine and dataset."""
+
+    num_workers: tuple[int, int] | None = None
+    prefetch_factor: tuple[int, ...] | None = None
+    pin_memory: tuple[bool, ...] | None = None
+    persistent_workers: tuple[bool, ...] | None = None
+    batch_size: tuple[int, ...] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        result: dict[str, Any] = plain(self)
+        return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    """Allowed values of each setting."""
+
+    num_workers: tuple[int, int]
+    """Least and most workers."""
+    prefetch_factor: tuple[int, ...]
+    pin_memory: tuple[bool, ...]
+    persistent_workers: tuple[bool, ...]
+    batch_size: tuple[int, ...]
+    """In order of preference: the first is the simplest."""
+
+    @classmethod
+    def from_dict(cls, data: object) -> Space:
+        """Return the space that `to_dict` wrote."""
+        found = fields_of(cls, data)
+        return cls(**{name: tuple(value) for name, value in found.items()})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        result: dict[str, Any] = plain(self)
+        return result
+
+    @classmethod
+    def of(
+        cls,
+        request: SpaceRequest,
+        *,
+        facts: DatasetFacts,
+        scope: Scope,
+        machine: Machine,
+        ranks: int = 1,
+    ) -> Space:
+        """Return the space that request, dataset and machine leave."""
+        sizes = _batch_sizes(request, facts, scope)
+        batches = -(-scope.epoch_examples // min(sizes))
+        workers = request.num_workers or (
+            0,
+            _most_workers(facts, machine, ranks, batches),
+        )
+        pinnable = bool(machine.accelerators)
+        return cls(
+            num_workers=workers,
+            prefetch_factor=request.prefetch_factor or DEFAULT_PREFETCH_FACTORS,
+            pin_memory=request.pin_memory or ((False, True) if pinnable else (False,)),
+            persistent_workers=request.persistent_workers or (False, True),
+            batch_size=sizes,
+        )
+
+    def configs(self) -> tuple[LoaderConfig, ...]:
+        """Return every config, the simplest first."""
+        found = {
+            LoaderConfig.canonical(
+                num_workers=workers,
+                prefetch_factor=prefetch,
+                pin_memory=pin,
+                persistent_workers=kept,
+                batch_size=size,
+            )
+            for workers, prefetch, pin, kept, size in itertools.product(
+                range(self.num_workers[0], self.num_workers[1] + 1),
+                self.prefetch_factor,
+                self.pin_memory,
+                self.persistent_workers,
+                self.batch_size,
+            )
+        }
+        return tuple(
+            sorted(found, key=lambda config: simplicity(config, self.batch_size))
+        )
+
+    def __contains__(self, config: object) -> bool:
+        """Whether a config may be chosen."""
+        return config in self.configs()
+
+
+def _batch_sizes(
+    request: SpaceRequest, facts: DatasetFacts, scope: Scope
+) -> tuple[int, ...]:
+    own = (facts.baseline or {}).get("batch_size")
+    sizes = request.batch_size or ((own,) if own else DEFAULT_BATCH_SIZES)
+    fitting = tuple(size for size in sizes if size <= scope.epoch_examples)
+    return fitting or (scope.epoch_examples,)
+
+
+def _most_workers(
+    facts: DatasetFacts, machine: Machine, ranks: int, batches: int
+) -> int:
+    """Return how many workers can be of use.
+
+    Work that burns CPU all the time stops near the CPUs; work that waits nine tenths of
+    the time keeps them busy with ten times as many.
+    """
+    cpus = machine.effective_cpus / ranks
+    busy = min(1.0, facts.example_cpu_s / facts.example_s) if facts.example_s else 1.0
+    useful = math.ceil(HEADROOM * cpus / max(busy, 0.02))
+    return max(1, min(useful, MOST_WORKERS, batches))
+
+
+def incumbents(
+    space: Space,
+    *,
+    facts: DatasetFacts,
+    machine: Machine,
+    wanted_examples_per_s: float | None,
+    ranks: int = 1,
+) -> list[tuple[LoaderConfig, str]]:
+    """Return what is tried first, with the name of who proposes it.
+
+    The user's own config, PyTorch's default, workers = effective CPUs, the config that
+    the cost of an example predicts to be enough, and one worker less.
+    """
+    size = space.batch_size[0]
+    found: dict[LoaderConfig, str] = {}
+
+    def add(config: LoaderConfig, source: str) -> None:
+        found.setdefault(config, source)
+
+    if facts.baseline is not None:
+        add(
+            LoaderConfig.from_dict(
+                {**facts.baseline, "batch_size": facts.baseline["batch_size"] or size}
+            ),
+            "yours",
+        )
+    add(LoaderConfig(num_workers=0, batch_size=size), "pytorch_default")
+    low, high = space.num_workers
+    cpus = max(1, math.floor(machine.effective_cpus / ranks))
+    enough = cpus
+    if wanted_examples_per_s is not None and facts.example_s:
+        enough = math.ceil(wanted_examples_per_s * facts.example_s)
+    for workers, source in (
+        (cpus, "effective_cpus"),
+        (enough, "model"),
+        (enough - 1, "model"),
+    ):
+        within = min(max(workers, low, 1), high)
+        if within:
+            add(
+                LoaderConfig.canonical(
+                    num_workers=within,
+                    prefetch_factor=space.prefetch_factor[0],
+                    pin_memory=space.pin_memory[0],
+                    persistent_workers=space.persistent_workers[0],
+                    batch_size=size,
+                ),
+                source,
+            )
+    return list(found.items())

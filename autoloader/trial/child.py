@@ -1,0 +1,178 @@
+"""One child process: started on inherited pipes, watched by pidfd, ended for good.
+
+Knows nothing of what is asked; `trial.runner` does. The parent never waits for an end
+of file, since pipe ends are inherited by workers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from autoloader.child.stages import Stage, StageBoard
+from autoloader.child.wire import Decoder, send
+
+TICK_S = 0.2
+"""Longest time between two looks at the clock and the stage board."""
+
+PATIENCE_S = 2.0
+"""Time that a child has to leave by itself, and again when it is asked to."""
+
+Tick = Callable[[Stage, int], None]
+
+
+class ChildDied(Exception):  # noqa: N818  # an event that the caller turns into a value
+    """The child (or the trial it had forked) ended without an answer."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+        """Exit code; negative: the signal that ended it."""
+
+
+class ChildHung(Exception):  # noqa: N818  # an event that the caller turns into a value
+    """The child made no progress for too long."""
+
+    def __init__(self, stage: Stage, done: int, seconds: float) -> None:
+        super().__init__(stage, done, seconds)
+        self.stage = stage
+        self.done = done
+        self.seconds = seconds
+
+
+class Child:
+    """A running child process.
+
+    Args:
+        role: `host` or `reference`.
+        logs: folder for what it prints.
+        tmp: short path that becomes its TMPDIR.
+    """
+
+    def __init__(self, role: str, *, logs: Path, tmp: Path) -> None:
+        self.logs = logs
+        orders_read, self._orders = os.pipe()
+        self._answers, answers_write = os.pipe()
+        os.set_blocking(self._answers, False)
+        command = [
+            sys.executable, "-m", "autoloader.child",
+            role, str(orders_read), str(answers_write), str(os.getpid()),
+        ]  # fmt: skip
+        environment = {
+            **os.environ,
+            "TMPDIR": str(tmp),
+            "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+        }
+        with _log(logs / "stdout.txt") as out, _log(logs / "stderr.txt") as err:
+            self._process = subprocess.Popen(  # noqa: S603  # our own interpreter
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=environment,
+                pass_fds=(orders_read, answers_write),
+                start_new_session=True,
+            )
+        os.close(orders_read)
+        os.close(answers_write)
+        self._pidfd = _open_pidfd(self._process.pid)
+        self._decoder = Decoder()
+        self._messages: deque[dict[str, Any]] = deque()
+
+    @property
+    def pid(self) -> int:
+        """Process id, which is its session's id as well."""
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process.poll() is None
+
+    def order(self, message: dict[str, Any]) -> None:
+        """Send an order; a child that is gone is noticed when its answer is awaited."""
+        with contextlib.suppress(BrokenPipeError):
+            send(self._orders, message)
+
+    def answer(
+        self, board: StageBoard, *, stall_s: float, on_tick: Tick | None = None
+    ) -> dict[str, Any]:
+        """Return the next message.
+
+        Args:
+            board: where the child tells its progress.
+            stall_s: longest time without any.
+            on_tick: called with stage and count about five times a second.
+
+        Raises:
+            ChildDied: the process ended and nothing is left to read.
+            ChildHung: no progress for `stall_s`.
+        """
+        seen = board.read()
+        since = time.monotonic()
+        while not self._messages:
+            self._wait()
+            if self._messages:
+                break
+            if not self.is_alive:
+                self._read()
+                if self._messages:
+                    break
+                raise ChildDied(self._process.returncode)
+            now = board.read()
+            if now != seen:
+                seen, since = now, time.monotonic()
+            elif time.monotonic() - since > stall_s:
+                raise ChildHung(*seen, time.monotonic() - since)
+            if on_tick is not None:
+                on_tick(*now)
+        return self._messages.popleft()
+
+    def end(self) -> None:
+        """End the process: close its orders, then terminate, then kill."""
+        with contextlib.suppress(OSError):
+            os.close(self._orders)
+        for action in (self._process.poll, self._process.terminate, self._process.kill):
+            action()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=PATIENCE_S)
+                break
+        for descriptor in (self._answers, self._pidfd):
+            if descriptor is not None:
+                with contextlib.suppress(OSError):
+                    os.close(descriptor)
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self._process.kill()
+        self.end()
+
+    def _wait(self) -> None:
+        watched = [self._answers] + ([self._pidfd] if self._pidfd is not None else [])
+        select.select(watched, [], [], TICK_S)
+        self._read()
+
+    def _read(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(self._answers, 65536):
+                self._messages.extend(self._decoder.feed(data))
+
+
+def _log(path: Path) -> Any:
+    """Open a log for appending, never through a link, readable by its owner only."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+    return os.fdopen(os.open(path, flags, 0o600), "ab")
+
+
+def _open_pidfd(pid: int) -> int | None:
+    if not hasattr(os, "pidfd_open"):
+        return None
+    return os.pidfd_open(pid)

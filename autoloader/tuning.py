@@ -1,0 +1,398 @@
+"""The story of a tune: reference, search, race, verification, recommendation.
+
+Readable on one screen; each step lives in a module of its own. Prints nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, Protocol
+
+from autoloader.errors import DataError
+from autoloader.export.evidence import Evidence, recommend
+from autoloader.export.recommendation import Recommendation
+from autoloader.files import check_writable
+from autoloader.search.budget import REFERENCE_SHARE, Budget
+from autoloader.search.exploration import Exploration, Stop
+from autoloader.search.finale import Finale, Result
+from autoloader.search.folder import StudyFolder, StudyKey, StudyState, what_differs
+from autoloader.search.record import Record
+from autoloader.search.space import Space, SpaceRequest, incumbents
+from autoloader.search.standings import Round
+from autoloader.search.study import Study
+from autoloader.trial.aftercare import make_tmp, remove_folder
+from autoloader.trial.reference import read_reference
+from autoloader.trial.runner import Isolation, ProcessRunner
+from autoloader.values.config import LoaderConfig
+from autoloader.values.job import Reference, ReferenceOrder, TrialRunner
+from autoloader.values.machine import Machine
+from autoloader.values.outcome import Outcome, Status
+from autoloader.values.scope import ScopeRequest, SourceSpec
+from autoloader.values.target import Target
+
+State = Literal["met", "not_met", "undecided"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuneRequest:
+    """What the user asked for."""
+
+    source: SourceSpec
+    target: Target
+    out: Path
+    """File that the recommendation goes to."""
+    scope: ScopeRequest = field(default_factory=ScopeRequest)
+    space: SpaceRequest = field(default_factory=SpaceRequest)
+    budget_s: float = 180.0
+    most_trials: int | None = None
+    verify: int | None = None
+    """Examples of the whole verification; None: by the budget."""
+    isolation: Isolation = "auto"
+    ranks: int = 1
+    """Training processes on this machine that share it and the target."""
+    is_fresh: bool = False
+    """Whether an interrupted study is put aside instead of gone on with."""
+    is_best_effort: bool = False
+    """Whether the best config is written where none meets the target."""
+    is_strict: bool = False
+    """Whether cautions of the gate refuse a config."""
+    allowed: frozenset[str] = frozenset()
+    """Finding codes that do not refuse a config."""
+    folder: Path = Path(".autoloader")
+    """Where studies are kept."""
+
+
+class Watcher(Protocol):
+    """Told what goes on; prints it, or not."""
+
+    def on_phase(self, name: str, detail: str, budget: Budget) -> None:
+        """A phase begins."""
+        ...
+
+    def on_tick(self, stage: str, done: int) -> None:
+        """The running pass stands at this stage with so many units done."""
+        ...
+
+    def on_trial(self, config: LoaderConfig) -> None:
+        """A trial begins."""
+        ...
+
+    def on_outcome(self, outcome: Outcome) -> None:
+        """A trial came to its end."""
+        ...
+
+    def on_round(self, number: int, rates: Round) -> None:
+        """A round of the race came to its end."""
+        ...
+
+    def on_caution(self, message: str, hint: str | None) -> None:
+        """Something is worth knowing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuneResult:
+    """What came of a tune."""
+
+    state: State
+    recommendation: Recommendation | None
+    """What was found; None where nothing was measured."""
+    written: Path | None
+    """Where it was written; None where an existing file was left alone."""
+    result: Result
+    outcomes: tuple[Outcome, ...]
+    reference: Reference
+    stopped_search: Stop
+    study: Path
+    seconds: float
+
+
+def tune(
+    request: TuneRequest,
+    machine: Machine,
+    watcher: Watcher,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+) -> TuneResult:
+    """Find the simplest config that meets the target, and write it.
+
+    Raises:
+        UsageError: something asked for cannot be done; nothing was started.
+        DatasetError: the dataset fails by itself.
+        DataError: not one config could be measured.
+        StoredFileError: a file of the study cannot be read or written.
+    """
+    budget = Budget(request.budget_s, clock, clock())
+    check_writable(request.out)
+    key = StudyKey.of(
+        source=request.source,
+        scope=request.scope,
+        space=request.space,
+        machine=machine,
+        ranks=request.ranks,
+        isolation=request.isolation,
+    )
+    folder = StudyFolder(request.folder.absolute(), key)
+    with ExitStack() as stack:
+        tmp = make_tmp()
+        stack.callback(remove_folder, tmp)
+        folder.make()
+        record = stack.enter_context(Record(folder.path))
+        return _Tuning(
+            request, machine, watcher, folder, record, tmp, budget, stack
+        ).run()
+
+
+@dataclass(slots=True)
+class _Tuning:
+    """One run of a study; the methods are its chapters."""
+
+    request: TuneRequest
+    machine: Machine
+    watcher: Watcher
+    folder: StudyFolder
+    record: Record
+    tmp: Path
+    budget: Budget
+    stack: ExitStack
+
+    def run(self) -> TuneResult:
+        earlier = self._earlier()
+        reference = self._read_reference(earlier)
+        earlier = self._same_or_anew(earlier, reference)
+        space = earlier.space if earlier else self._space(reference)
+        state = StudyState(
+            finished=False,
+            spent_s=self.budget.spent_before_s,
+            scope=reference.scope,
+            facts=reference.facts,
+            space=space,
+        )
+        self.folder.write(state)
+        self.stack.callback(self._note_time, state)
+        runner = self._start_runner(reference)
+        stopped = self._search(runner, reference, space)
+        result = self._finish(runner, reference, space)
+        recommendation, written = self._write(reference, space, result)
+        self.stack.callback(self.folder.write, replace(state, finished=True))
+        return TuneResult(
+            state=result.choice.state,
+            recommendation=recommendation,
+            written=written,
+            result=result,
+            outcomes=self.record.outcomes,
+            reference=reference,
+            stopped_search=stopped,
+            study=self.folder.path,
+            seconds=self.budget.clock() - self.budget.begun,
+        )
+
+    def _earlier(self) -> StudyState | None:
+        """Return the interrupted study to go on with; put a finished one aside."""
+        earlier = self.folder.read()
+        if earlier is not None and not earlier.finished and not self.request.is_fresh:
+            self.budget = replace(self.budget, spent_before_s=earlier.spent_s)
+            return earlier
+        self.record.begin_anew()
+        return None
+
+    def _read_reference(self, earlier: StudyState | None) -> Reference:
+        self.watcher.on_phase("reference", self.request.source.spec, self.budget)
+        scope = replace(
+            self.request.scope, time_limit_s=self.budget.total_s * REFERENCE_SHARE
+        )
+        if earlier is not None:
+            scope = replace(scope, examples=earlier.scope.examples)
+        sizes = self.request.space.batch_size
+        return read_reference(
+            ReferenceOrder(
+                source=self.request.source,
+                request=scope,
+                folder=str(self.folder.reference()),
+                largest_batch=max(sizes) if sizes else None,
+            ),
+            logs=self.folder.reference(),
+            tmp=self.tmp,
+            on_tick=lambda stage, done: self.watcher.on_tick(stage.words, done),
+        )
+
+    def _same_or_anew(
+        self, earlier: StudyState | None, reference: Reference
+    ) -> StudyState | None:
+        """Go on only with a study of this very dataset."""
+        if earlier is None:
+            return None
+        differs = what_differs(earlier.facts, reference.facts)
+        if differs is None:
+            count = len(self.record.outcomes)
+            self.watcher.on_caution(
+                f"going on with the study: {count} trials are done", None
+            )
+            return earlier
+        self.watcher.on_caution(f"{differs}: the study begins anew", None)
+        self.record.begin_anew()
+        self.budget = replace(self.budget, spent_before_s=0.0)
+        return None
+
+    def _space(self, reference: Reference) -> Space:
+        request = self.request
+        if reference.facts.baseline is None and request.space.batch_size is None:
+            self.watcher.on_caution(
+                "no --batch-size is named: 32, 64 and 128 are tried",
+                "another batch size trains differently; --batch-size 64 fixes it",
+            )
+        return Space.of(
+            request.space,
+            facts=reference.facts,
+            scope=reference.scope,
+            machine=self.machine,
+            ranks=request.ranks,
+        )
+
+    def _start_runner(self, reference: Reference) -> ProcessRunner:
+        runner = ProcessRunner(
+            self.request.source,
+            reference,
+            folder=self.folder.path / "trials",
+            tmp=self.tmp,
+            isolation=self.request.isolation,
+            cpus=_share_of_cpus(self.machine, self.request.ranks),
+            allowed=self.request.allowed,
+            is_strict=self.request.is_strict,
+            on_tick=lambda stage, done: self.watcher.on_tick(stage.words, done),
+        )
+        self.stack.enter_context(runner)
+        return runner
+
+    def _search(
+        self, runner: ProcessRunner, reference: Reference, space: Space
+    ) -> Stop:
+        self.watcher.on_phase("search", f"{len(space.configs())} configs", self.budget)
+        target = self._target_of_a_rank()
+        study = Study(
+            self.folder.path / "optuna.log",
+            space,
+            outcomes=self.record.outcomes,
+            memory_bytes=target.memory_bytes,
+            seed=self.request.scope.seed,
+        )
+        exploration = Exploration(
+            record=self.record,
+            study=study,
+            facts=reference.facts,
+            machine=self.machine,
+            memory_bytes=target.memory_bytes,
+            most_trials=self.request.most_trials,
+            deadline=self.budget.search_end,
+            clock=self.budget.clock,
+        )
+        first = incumbents(
+            space,
+            facts=reference.facts,
+            machine=self.machine,
+            wanted_examples_per_s=target.examples_per_s,
+            ranks=self.request.ranks,
+        )
+        stopped = exploration.run(
+            runner,
+            first,
+            on_start=self.watcher.on_trial,
+            on_outcome=self.watcher.on_outcome,
+        )
+        if runner.why_fresh is not None and self.request.isolation == "auto":
+            self.watcher.on_caution(
+                f"each pass had a fresh process: {runner.why_fresh}", None
+            )
+        if not any(item.status is Status.MEASURED for item in self.record.outcomes):
+            raise DataError(*_why_nothing(self.record.outcomes))
+        return stopped
+
+    def _finish(
+        self, runner: TrialRunner, reference: Reference, space: Space
+    ) -> Result:
+        finale = Finale(
+            runner=runner,
+            record=self.record,
+            target=self._target_of_a_rank(),
+            batch_sizes=space.batch_size,
+            user_config=_user_config(reference),
+            default_config=LoaderConfig(num_workers=0, batch_size=space.batch_size[0]),
+            scope=reference.scope,
+            budget=self.budget,
+            verify=self.request.verify,
+            on_phase=lambda name, detail: self.watcher.on_phase(
+                name, detail, self.budget
+            ),
+            on_round=self.watcher.on_round,
+        )
+        result = finale.run()
+        if result.choice.best is None:
+            raise DataError(*_why_nothing(self.record.outcomes))
+        return result
+
+    def _write(
+        self, reference: Reference, space: Space, result: Result
+    ) -> tuple[Recommendation, Path | None]:
+        evidence = Evidence(
+            source=self.request.source,
+            target=self._target_of_a_rank(),
+            ranks=self.request.ranks,
+            machine=self.machine,
+            reference=reference,
+            space=space,
+            result=result,
+            outcomes=self.record.outcomes,
+            default_config=LoaderConfig(num_workers=0, batch_size=space.batch_size[0]),
+            user_config=_user_config(reference),
+            study=self.folder.path.name,
+            seconds=self.budget.spent_s,
+        )
+        recommendation = recommend(evidence)
+        if result.choice.state != "met" and not self.request.is_best_effort:
+            return recommendation, None
+        recommendation.write(self.request.out)
+        return recommendation, self.request.out
+
+    def _target_of_a_rank(self) -> Target:
+        """Return the target of one rank: a rate is the node's total."""
+        target, ranks = self.request.target, self.request.ranks
+        if ranks == 1:
+            return target
+        rate, memory = target.examples_per_s, target.memory_bytes
+        return replace(
+            target,
+            examples_per_s=None if rate is None else rate / ranks,
+            memory_bytes=None if memory is None else memory // ranks,
+        )
+
+    def _note_time(self, state: StudyState) -> None:
+        """Keep the time used, so that a resumed run has what was left."""
+        self.folder.write(replace(state, spent_s=self.budget.spent_s))
+
+
+def _user_config(reference: Reference) -> LoaderConfig | None:
+    baseline = reference.facts.baseline
+    return None if baseline is None else LoaderConfig.from_dict(baseline)
+
+
+def _share_of_cpus(machine: Machine, ranks: int) -> int | None:
+    """Return the CPUs that one rank may use; None where it has the whole machine."""
+    return None if ranks == 1 else max(1, machine.affinity_cpus // ranks)
+
+
+def _why_nothing(outcomes: tuple[Outcome, ...]) -> tuple[str]:
+    """Return one sentence about why no trial could be measured."""
+    last = outcomes[-1]
+    if last.verdict is not None and last.verdict.findings:
+        why = f"{last.verdict.findings[0].code}: {last.verdict.findings[0].message}"
+    elif last.failure is not None:
+        why = f"{last.failure.kind}: {last.failure.message}"
+    else:
+        why = last.status.value
+    return (
+        f"not one of {len(outcomes)} configs could be measured; {last.config.describe()}: {why}",
+    )

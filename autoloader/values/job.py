@@ -1,0 +1,133 @@
+"""What the parent asks of a child, and the seam through which trials are run.
+
+Orders travel as JSON lines (`child.wire`); nothing here starts a process.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from autoloader.values.config import LoaderConfig
+from autoloader.values.decode import fields_of, plain
+from autoloader.values.outcome import Failure, MemoryReading, Reading, Verdict
+from autoloader.values.scope import DatasetFacts, Scope, ScopeRequest, SourceSpec
+
+WARM_WAVES = 2
+"""Waves before the steady window: workers start and the queue fills."""
+
+STEADY_WAVES = 4
+"""Waves of a steady window in the search."""
+
+STEADY_BATCHES = 8
+"""Least batches of a steady window, for few workers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceOrder:
+    """Read the scope example by example and write the ledger into `folder`."""
+
+    source: SourceSpec
+    request: ScopeRequest
+    folder: str
+    """Where `scope.json` and the ledger go."""
+    largest_batch: int | None = None
+    """Largest batch size asked for, which an epoch must be able to fill; None: none."""
+
+    @classmethod
+    def from_dict(cls, data: object) -> ReferenceOrder:
+        """Return the order that `to_dict` wrote."""
+        found = fields_of(cls, data)
+        return cls(
+            source=SourceSpec.from_dict(found["source"]),
+            request=ScopeRequest.from_dict(found["request"]),
+            folder=found["folder"],
+            largest_batch=found["largest_batch"],
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the order by field."""
+        return {
+            "source": self.source.to_dict(),
+            "request": self.request.to_dict(),
+            "folder": self.folder,
+            "largest_batch": self.largest_batch,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassOrder:
+    """Run one pass of one trial in a process of its own."""
+
+    kind: str
+    """`gate`, `timed` or `memory`."""
+    config: LoaderConfig
+    """Settings of the loader."""
+    logs: str
+    """Folder for stdout, stderr and results."""
+    tmp: str
+    """Short path that becomes TMPDIR of trial and workers."""
+    reference: str
+    """Folder that the reference wrote."""
+    examples: int
+    """Entries of the scope's list that an epoch reads (gate, memory)."""
+    epochs: int = 2
+    """Epochs that gate and memory pass read to the end."""
+    count_path: str | None = None
+    """Where the timed pass reads the number of examples of a batch."""
+    purpose: str = "search"
+    """Kept with the reading."""
+    waves: int = STEADY_WAVES
+    """Waves of the steady window (timed)."""
+    in_process: bool = False
+    """Whether the host runs the pass itself instead of forking for it."""
+
+    @classmethod
+    def from_dict(cls, data: object) -> PassOrder:
+        """Return the order that `to_dict` wrote."""
+        found = fields_of(cls, data)
+        return cls(**{**found, "config": LoaderConfig.from_dict(found["config"])})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the order by field."""
+        result: dict[str, Any] = plain(self)
+        return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """What a reference run established; the ledger lies in `folder`."""
+
+    facts: DatasetFacts
+    scope: Scope
+    folder: str
+    seconds: float
+    """Wall time of the run, start of the process included."""
+    cautions: tuple[str, ...] = ()
+    """What is worth knowing of the dataset itself."""
+
+
+class TrialRunner(Protocol):
+    """Runs passes of trials: real processes, a table in tests, or a replay.
+
+    Each method returns a failure as a value; it raises only for faults of our own.
+    """
+
+    @property
+    def isolation(self) -> str:
+        """How the last pass's process was made: `fork` or `fresh`."""
+        ...
+
+    def gate(self, config: LoaderConfig, *, examples: int) -> Verdict | Failure:
+        """Compare what `config` delivers over two epochs with the reference."""
+        ...
+
+    def time(
+        self, config: LoaderConfig, *, verdict: Verdict, purpose: str
+    ) -> Reading | Failure:
+        """Take one reading of a config whose data is right."""
+        ...
+
+    def weigh(self, config: LoaderConfig, *, examples: int) -> MemoryReading | Failure:
+        """Measure memory; to the end of two epochs where `examples` is above 0."""
+        ...

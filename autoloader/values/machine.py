@@ -1,0 +1,212 @@
+"""What a machine offers to data loading, as one frozen value.
+
+Only the value, its plain-data form and its hardware key stand here. How the facts are
+read belongs in `autoloader.measure.machine`.
+"""
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self, get_origin
+
+from autoloader.values.decode import plain
+
+_CPU_NOISE = re.compile(r"\((?:r|tm)\)|\b\d+-core\b|\bprocessor\b|\bcpu\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accelerator:
+    """One device that batches are moved to."""
+
+    name: str
+    """The product name, as the driver gives it."""
+
+    kind: str
+    """The device type in PyTorch's words, such as `cuda`."""
+
+    memory_bytes: int | None
+    """The device's whole memory in bytes; None where the driver does not tell."""
+
+    driver: str | None
+    """The driver's version; None where the driver does not tell."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name, as JSON and YAML can hold them."""
+        result: dict[str, Any] = plain(self)
+        return result
+
+    @classmethod
+    def from_dict(cls, data: object) -> Self:
+        """Build an accelerator from what `to_dict` gave.
+
+        Args:
+            data: Every field by its name, and nothing else.
+
+        Raises:
+            ValueError: A key is unknown or missing, or a value has the wrong type.
+        """
+        return cls(**_decode(cls, data, "accelerator"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """The CPUs, memory, limits and accelerators that this process may use."""
+
+    cpu_model: str
+    """The processor's name, as the system gives it."""
+
+    logical_cpus: int
+    """Logical CPUs of the machine, at least 1."""
+
+    affinity_cpus: int
+    """Logical CPUs that this process may run on, at least 1."""
+
+    quota_cpus: float | None
+    """CPUs' worth of time that the cgroups grant; None where they set no quota."""
+
+    effective_cpus: float
+    """CPUs that this process can really use: the smaller of affinity and quota."""
+
+    memory_total_bytes: int
+    """The machine's whole memory in bytes."""
+
+    memory_limit_bytes: int
+    """The smaller of the machine's memory and the cgroups' limit, in bytes."""
+
+    memory_available_bytes: int
+    """Bytes that cgroups and machine left for new use when this was read."""
+
+    shm_total_bytes: int | None
+    """Size of `/dev/shm` in bytes; None where there is none."""
+
+    shm_free_bytes: int | None
+    """Bytes free in `/dev/shm` when this was read; None where there is none."""
+
+    open_files_limit: int | None
+    """Files that this process may hold open at once; None where nothing limits it."""
+
+    accelerators: tuple[Accelerator, ...]
+    """The accelerators found, in the driver's order."""
+
+    accelerator_note: str | None
+    """Why accelerators are missing, in one sentence; None where all were read."""
+
+    system: str
+    """Operating system and architecture, such as `Linux x86_64`."""
+
+    kernel: str
+    """The kernel's release."""
+
+    python: str
+    """The version of the Python that read this."""
+
+    def __post_init__(self) -> None:
+        """Check that the CPU counts are possible and agree with each other."""
+        for name in ("logical_cpus", "affinity_cpus"):
+            count = getattr(self, name)
+            if count < 1:
+                msg = f"{name} must be at least 1, got {count}"
+                raise ValueError(msg)
+        if self.quota_cpus is not None and not self.quota_cpus > 0:
+            msg = f"quota_cpus must be more than 0, got {self.quota_cpus}"
+            raise ValueError(msg)
+        smaller = smaller_of_affinity_and_quota(self.affinity_cpus, self.quota_cpus)
+        if self.effective_cpus != smaller:
+            msg = (
+                "effective_cpus must be the smaller of affinity and quota, "
+                f"{smaller:g}, got {self.effective_cpus:g}"
+            )
+            raise ValueError(msg)
+
+    @property
+    def whole_cpus(self) -> int:
+        """The effective CPUs as a count of processes: rounded up, at least 1."""
+        return max(1, math.ceil(self.effective_cpus))
+
+    @property
+    def key(self) -> str:
+        """A short name for this kind of hardware, safe in file names.
+
+        It holds the CPU model, the effective CPUs and the accelerators' names, and
+        nothing that changes from one reading to the next:
+        `amd-epyc-7b13-2cpu-none`.
+        """
+        cpus = f"{round(self.effective_cpus, 2):g}".replace(".", "_")
+        model = _slug(_CPU_NOISE.sub(" ", self.cpu_model.lower()))
+        counts = Counter(_slug(device.name) for device in self.accelerators)
+        devices = [
+            name if count == 1 else f"{count}x-{name}"
+            for name, count in sorted(counts.items())
+        ]
+        return "-".join([model, f"{cpus}cpu", *(devices or ["none"])])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name, as JSON and YAML can hold them."""
+        result: dict[str, Any] = plain(self)
+        return result
+
+    @classmethod
+    def from_dict(cls, data: object) -> Self:
+        """Build a machine from what `to_dict` gave.
+
+        Args:
+            data: Every field by its name, and nothing else.
+
+        Raises:
+            ValueError: A key is unknown or missing, a value has the wrong type, or the
+                CPU counts contradict each other.
+        """
+        values = _decode(cls, data, "machine")
+        values["accelerators"] = tuple(
+            Accelerator.from_dict(device) for device in values["accelerators"]
+        )
+        return cls(**values)
+
+
+def smaller_of_affinity_and_quota(affinity: int, quota: float | None) -> float:
+    """Return the effective CPUs of a process.
+
+    Args:
+        affinity: Logical CPUs that the process may run on.
+        quota: CPUs' worth of time granted; None where nothing limits it.
+    """
+    return float(affinity) if quota is None else min(float(affinity), quota)
+
+
+def _slug(text: str) -> str:
+    ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "-", ascii_text.lower()).strip("-") or "unknown"
+
+
+def _decode(
+    value_type: type[Accelerator | Machine], data: object, what: str
+) -> dict[str, Any]:
+    """Return the constructor's arguments after checking keys and types."""
+    if not isinstance(data, Mapping):
+        msg = f"{what} must be a mapping, got {data!r}"
+        raise ValueError(msg)
+    names = [field.name for field in fields(value_type)]
+    if unknown := [key for key in data if key not in names]:
+        msg = f"{what} has an unknown key: {unknown[0]}"
+        raise ValueError(msg)
+    if missing := [name for name in names if name not in data]:
+        msg = f"{what} lacks the key {missing[0]}"
+        raise ValueError(msg)
+    return {
+        field.name: _checked(data[field.name], field.type, f"{what}.{field.name}")
+        for field in fields(value_type)
+    }
+
+
+def _checked(value: Any, wanted: Any, name: str) -> Any:
+    if wanted in (float, float | None) and type(value) is int:
+        return float(value)
+    accepted = list | tuple if get_origin(wanted) is tuple else wanted
+    if not isinstance(value, accepted) or isinstance(value, bool):
+        words = accepted.__name__ if isinstance(accepted, type) else str(accepted)
+        msg = f"{name} must be {words}, got {value!r}"
+        raise ValueError(msg)
+    return value

@@ -1,0 +1,279 @@
+"""What came of a trial: verdict, readings, memory, or the failure by name.
+
+Raw readings only; rates are worked out of them in `measure.throughput`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from autoloader.values.config import LoaderConfig
+from autoloader.values.decode import fields_of, plain
+
+MAX_IDS = 10
+"""Ids that a finding names; its count says how many there are."""
+
+
+class Status(StrEnum):
+    """Fate of a trial."""
+
+    MEASURED = "measured"
+    REFUSED = "refused"
+    CRASHED = "crashed"
+    HUNG = "hung"
+    OUT_OF_MEMORY = "out_of_memory"
+    UNSUPPORTED = "unsupported"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One kind of fault (or caution) that the gate saw, with its ids."""
+
+    code: str
+    """Stable name, such as `missing_ids`."""
+    count: int
+    """How many examples (or batches, or descriptors) show it."""
+    ids: tuple[int | str, ...] = ()
+    """At most ten ids of them."""
+    epoch: int | None = None
+    """Epoch that shows it first, from 0; None where it belongs to none."""
+    message: str
+    """What was seen, in one sentence."""
+    hint: str | None = None
+    """The usual cause and the way out."""
+
+    @classmethod
+    def from_dict(cls, data: object) -> Finding:
+        """Return the finding that `to_dict` wrote."""
+        found = fields_of(cls, data)
+        return cls(**{**found, "ids": tuple(found.get("ids", ()))})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        result: dict[str, Any] = plain(self)
+        return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Comparison of what arrived with the reference."""
+
+    passed: bool
+    """Whether nothing stands against the data; no findings, that is."""
+    examples: int
+    """Examples compared in each epoch."""
+    of: int
+    """Examples of a whole epoch."""
+    epochs: int
+    """Epochs compared."""
+    compared: str
+    """How: `rows` against their examples, or `examples` as the worker read them."""
+    findings: tuple[Finding, ...] = ()
+    """Faults; none where it passed."""
+    cautions: tuple[Finding, ...] = ()
+    """Worth knowing, not wrong."""
+    count_path: str | None = None
+    """Field of a batch whose first size is the number of examples; None: not found."""
+    batch_bytes: int = 0
+    """Bytes of the largest batch seen."""
+
+    def __post_init__(self) -> None:
+        """Check that passing and having findings exclude each other."""
+        assert self.passed == (not self.findings), "a passed verdict has no findings"
+
+    @classmethod
+    def from_dict(cls, data: object) -> Verdict:
+        """Return the verdict that `to_dict` wrote."""
+        found = fields_of(cls, data)
+        lists = {
+            name: tuple(Finding.from_dict(item) for item in found.get(name, ()))
+            for name in ("findings", "cautions")
+        }
+        return cls(**{**found, **lists})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        result: dict[str, Any] = plain(self)
+        return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a pass did not come to its end."""
+
+    kind: str
+    """`crashed`, `hung`, `out_of_memory`, `worker_exception`, `start_failed`, ..."""
+    phase: str
+    """Pass that it ended: `gate`, `timed`, `memory`, `prediction`, `reference`."""
+    message: str
+    """What happened, in one sentence."""
+    hint: str | None = None
+    """The way out."""
+    exception: str | None = None
+    """Type of the exception that ended it."""
+    exit_code: int | None = None
+    """Exit code of the process that ended; None after a signal."""
+    signal: str | None = None
+    """Name of the signal that ended it."""
+    log: str | None = None
+    """Folder with what the processes printed."""
+
+    @classmethod
+    def from_dict(cls, data: object) -> Failure:
+        """Return the failure that `to_dict` wrote."""
+        return cls(**fields_of(cls, data))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        result: dict[str, Any] = plain(self)
+        return result
+
+    @property
+    def status(self) -> Status:
+        """Fate of the trial that it ended."""
+        match self.kind:
+            case "hung":
+                return Status.HUNG
+            case "out_of_memory":
+                return Status.OUT_OF_MEMORY
+            case "unsupported":
+                return Status.UNSUPPORTED
+            case _:
+                return Status.CRASHED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One timed pass: when each batch arrived, in seconds since `iter(loader)`."""
+
+    purpose: str
+    """`search`, `repeat` or `race`."""
+    num_workers: int
+    """Workers that served it: batches arrive in waves of as many."""
+    kept: bool
+    """Whether the workers were running already (second epoch of kept workers)."""
+    arrivals_s: tuple[float, ...]
+    """Arrival of each batch."""
+    counts: tuple[int, ...]
+    """Examples of each batch, read from the batch itself."""
+    warm_batches: int
+    """Leading batches that the steady rate leaves out."""
+    steady_batches: int
+    """Batches of the steady window: whole waves."""
+    total_s: float
+    """From `iter(loader)` to the end of iteration, workers shut down."""
+    epoch_examples: int
+    """Length of the user's real epoch, for the epoch rate."""
+    foreign_cpu: float = 0.0
+    """CPU seconds a second that other programs took meanwhile; 1.0 is one CPU."""
+    stolen_cpu: float = 0.0
+    """CPU seconds a second that the hypervisor took meanwhile."""
+
+    @classmethod
+    def from_dict(cls, data: object) -> Reading:
+        """Return the reading that `to_dict` wrote."""
+        found = fields_of(cls, data)
+        lists = {name: tuple(found[name]) for name in ("arrivals_s", "counts")}
+        return cls(**{**found, **lists})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        result: dict[str, Any] = plain(self)
+        return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryReading:
+    """One untimed pass: memory of all processes together, at named moments.
+
+    Each value is the proportional set size of host, trial and workers, less what only
+    the host has, plus shared memory that no process has mapped.
+    """
+
+    full_queue_bytes: int
+    """With the queue filled and nothing consumed."""
+    epoch_end_bytes: tuple[int, ...]
+    """At the end of each epoch read to its end; empty in the search's short pass."""
+    queued_bytes: int
+    """Part of the full queue that no process has mapped."""
+    queue_was_full: bool
+    """Whether the queue was seen full; else the value is a lower bound."""
+
+    @classmethod
+    def from_dict(cls, data: object) -> MemoryReading:
+        """Return the reading that `to_dict` wrote."""
+        found = fields_of(cls, data)
+        return cls(**{**found, "epoch_end_bytes": tuple(found["epoch_end_bytes"])})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        result: dict[str, Any] = plain(self)
+        return result
+
+    @property
+    def peak_bytes(self) -> int:
+        """Largest value seen."""
+        return max(self.full_queue_bytes, *self.epoch_end_bytes, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """Everything known of one trial."""
+
+    number: int
+    """Place in the study, from 0."""
+    config: LoaderConfig
+    """What was tried."""
+    status: Status
+    """Fate; only `measured` has readings."""
+    source: str
+    """Who proposed it: `yours`, `pytorch_default`, `effective_cpus`, `model`, ..."""
+    isolation: str
+    """`fork` or `fresh`: how the trial's processes were made."""
+    seconds: float
+    """Wall time of the whole trial."""
+    verdict: Verdict | None = None
+    """What the gate said; None where it did not come to an end."""
+    readings: tuple[Reading, ...] = ()
+    """Timed passes."""
+    memory: MemoryReading | None = None
+    """Memory pass; None where none was made."""
+    failure: Failure | None = None
+    """Why it ended early; None where it did not."""
+
+    def __post_init__(self) -> None:
+        """Check that nothing wrong can ever have a speed."""
+        if self.readings:
+            assert self.verdict is not None, "a reading needs a verdict"
+            assert self.verdict.passed, "a reading needs a passed verdict"
+        if self.status is Status.MEASURED:
+            assert self.readings, "a measured trial has readings"
+        else:
+            assert not self.readings, "only a measured trial has readings"
+
+    @classmethod
+    def from_dict(cls, data: object) -> Outcome:
+        """Return the outcome that `to_dict` wrote."""
+        found = fields_of(cls, data)
+        found["config"] = LoaderConfig.from_dict(found["config"])
+        found["status"] = Status(found["status"])
+        found["readings"] = tuple(Reading.from_dict(item) for item in found["readings"])
+        for name, kind in (
+            ("verdict", Verdict),
+            ("memory", MemoryReading),
+            ("failure", Failure),
+        ):
+            if found.get(name) is not None:
+                found[name] = kind.from_dict(found[name])
+        return cls(**found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        result: dict[str, Any] = plain(self)
+        return result
+
+    def with_reading(self, reading: Reading) -> Outcome:
+        """Return the outcome with one more reading of the same config."""
+        return replace(self, readings=(*self.readings, reading))

@@ -1,0 +1,205 @@
+"""Which examples, in which order: what all trials of a study have in common.
+
+The index list itself may hold millions of entries and lives in a file beside the
+reference (`audit.ledger`); this value says how it was drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from autoloader.values.decode import fields_of, plain
+
+Order = Literal["shuffled", "as-is"]
+Transforms = Literal["auto", "fixed", "random"]
+
+GATE_EXAMPLES = 512
+"""Examples an epoch that a trial is gated on during the search."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSpec:
+    """Where the dataset comes from, as the user wrote it."""
+
+    spec: str
+    """`module:attribute` or `path/file.py:attribute`."""
+    arguments: tuple[tuple[str, Any], ...] = ()
+    """Keyword arguments for a callable attribute, as `--arg key=value` gave them."""
+
+    @classmethod
+    def from_dict(cls, data: object) -> SourceSpec:
+        """Return the source that `to_dict` wrote."""
+        found = fields_of(cls, data)
+        arguments = tuple(
+            (str(key), value) for key, value in found.get("arguments", ())
+        )
+        return cls(spec=found["spec"], arguments=arguments)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name; arguments as pairs."""
+        return {"spec": self.spec, "arguments": [list(pair) for pair in self.arguments]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeRequest:
+    """How the scope is to be drawn: the user's flags, before anything was read."""
+
+    examples: int | Literal["all"] | None = None
+    """Examples in the scope; None: as many as `time_limit_s` allows."""
+    seed: int = 0
+    """Seed of the order and of the reference's random fields."""
+    order: Order | None = None
+    """None: a bare dataset is shuffled, a DataLoader keeps its own sampler."""
+    transforms: Transforms = "auto"
+    """`fixed`: fields that change between readings are a fault of the dataset."""
+    label: str | None = None
+    """Path of the label in an example; None: looked for."""
+    epoch_examples: int | None = None
+    """Examples of a real epoch; None: what the sampler yields."""
+    time_limit_s: float = 36.0
+    """Seconds the reference may take where `examples` is None."""
+
+    @classmethod
+    def from_dict(cls, data: object) -> ScopeRequest:
+        """Return the request that `to_dict` wrote."""
+        return cls(**fields_of(cls, data))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        result: dict[str, Any] = plain(self)
+        return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """The examples that reference, gate and timed pass share."""
+
+    examples: int
+    """Entries of the index list, repeats by the sampler included."""
+    distinct: int
+    """Different ids among them."""
+    of: int
+    """Entries that the user's own sampler yields for one epoch."""
+    epoch_examples: int
+    """Examples of the user's real epoch; rates are stated for it."""
+    order: str
+    """`shuffled`, `sequential`, or the class of the user's sampler."""
+    seed: int
+    """Seed the list was drawn with."""
+    transforms: str
+    """`fixed`, or `random` where a field changes between readings."""
+    drop_last: bool
+    """Whether an incomplete last batch is left out."""
+    cache: str = "warm"
+    """State of the page cache at a timed pass: the reference has read everything."""
+
+    @classmethod
+    def from_dict(cls, data: object) -> Scope:
+        """Return the scope that `to_dict` wrote."""
+        return cls(**fields_of(cls, data))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        result: dict[str, Any] = plain(self)
+        return result
+
+    def gate_positions(self, batch_size: int, wanted: int) -> list[int]:
+        """Return the places in the scope's list that one gate epoch reads.
+
+        The last batch has the size that it has in the user's real epoch, so that what
+        happens to an incomplete one is seen; first and last entry always belong to it.
+
+        Args:
+            batch_size: examples a batch of the trial.
+            wanted: about how many examples to read; all of them where it is not less.
+        """
+        if wanted >= self.examples:
+            return list(range(self.examples))
+        tail = self.epoch_examples % batch_size
+        full = max(1, (wanted - tail) // batch_size) * batch_size
+        count = min(full + tail, self.examples)
+        return [*range(count - 1), self.examples - 1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldFacts:
+    """One field (leaf) of an example, as the reference saw it."""
+
+    path: str
+    """Place in the example: `0`, `image`, `meta.key`; empty where it is the example."""
+    type: str
+    """`tensor`, `array`, `int`, `float`, `bool`, `str`, `bytes`, `none` or a class."""
+    dtype: str | None
+    """Element type of tensors, arrays and numbers."""
+    shape: tuple[int | None, ...] | None
+    """Sizes; None in place of a size that varies; None where there is no shape."""
+    random: bool
+    """Whether it differs when the same example is read again."""
+
+    @classmethod
+    def from_dict(cls, data: object) -> FieldFacts:
+        """Return the field that `to_dict` wrote."""
+        found = fields_of(cls, data)
+        shape = found["shape"]
+        return cls(**{**found, "shape": None if shape is None else tuple(shape)})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        result: dict[str, Any] = plain(self)
+        return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetFacts:
+    """What the reference found out about the dataset and its loader."""
+
+    kind: Literal["map", "iterable"]
+    """Whether examples are fetched by index or streamed."""
+    name: str
+    """Class of the dataset."""
+    length: int
+    """What `len(dataset)` says."""
+    fields: tuple[FieldFacts, ...]
+    """Fields of an example."""
+    label: str | None
+    """Path of the label; None where none was named or found."""
+    baseline: dict[str, Any] | None
+    """Settings of the user's DataLoader; None for a bare dataset."""
+    batch_size_is_free: bool
+    """Whether batch_size can be varied (no batch_sampler, no batch_size=None)."""
+    example_s: float
+    """Mean seconds to read one example in one process."""
+    example_cpu_s: float
+    """Mean CPU seconds of it, all threads."""
+    example_bytes: int
+    """Mean bytes of an example's tensors, arrays and strings."""
+    tensors: int
+    """Tensors in an example: each needs a descriptor when a batch is handed over."""
+    start_method: str
+    """How workers are started: fork, forkserver or spawn."""
+    free_shapes: tuple[str, ...] = ()
+    """Random fields whose shape differs from reading to reading as well."""
+
+    @classmethod
+    def from_dict(cls, data: object) -> DatasetFacts:
+        """Return the facts that `to_dict` wrote."""
+        found = fields_of(cls, data)
+        fields = tuple(FieldFacts.from_dict(item) for item in found["fields"])
+        free = tuple(found.get("free_shapes", ()))
+        return cls(**{**found, "fields": fields, "free_shapes": free})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        result: dict[str, Any] = plain(self)
+        return result
+
+    @property
+    def random_fields(self) -> tuple[str, ...]:
+        """Paths of the fields that differ from reading to reading."""
+        return tuple(field.path for field in self.fields if field.random)
+
+    @property
+    def fixed_fields(self) -> tuple[str, ...]:
+        """Paths of the fields that every reading of an example has in common."""
+        return tuple(field.path for field in self.fields if not field.random)

@@ -1,0 +1,89 @@
+"""What is wanted of a loader: a rate, and a limit of memory.
+
+Whether a config meets it is judged in `search.selection`, from readings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from autoloader.errors import UsageError
+from autoloader.units import format_rate
+from autoloader.values.decode import fields_of
+
+CONFIDENCE = 0.95
+"""One-sided confidence with which a lower bound is given."""
+
+INDIFFERENCE = 0.03
+"""Share of the target that counts as met: shared machines tell nothing finer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Either an absolute rate or a share of the best config of the race."""
+
+    examples_per_s: float | None = None
+    """Wanted rate of the whole node; None where a share is wanted."""
+    share_of_best: float | None = None
+    """Wanted share (0-1] of the best config's rate; None where a rate is wanted."""
+    memory_bytes: int | None = None
+    """What host, trial, workers and queue may take together; None: no limit known."""
+
+    def __post_init__(self) -> None:
+        """Check that exactly one kind of target is named."""
+        if (self.examples_per_s is None) == (self.share_of_best is None):
+            msg = "a target is either a rate or a share of the best, not both"
+            raise UsageError(msg)
+
+    @classmethod
+    def parse(cls, text: str, *, memory_bytes: int | None = None) -> Target:
+        """Read `2000` (examples a second) or `95%` (of the best config).
+
+        Raises:
+            UsageError: neither form, or a number out of range.
+        """
+        stripped = text.strip().replace("_", "").replace(",", "")
+        percent = stripped.endswith("%")
+        try:
+            number = float(stripped.removesuffix("%"))
+        except ValueError:
+            number = -1.0
+        in_range = 0 < number <= 100 if percent else 0 < number < float("inf")
+        if not in_range:
+            msg = (
+                f"--target is a rate such as 2000 or a share such as 95%, got {text!r}"
+            )
+            raise UsageError(
+                msg, hint="a rate is in examples a second for the whole node"
+            )
+        if percent:
+            return cls(share_of_best=number / 100, memory_bytes=memory_bytes)
+        return cls(examples_per_s=number, memory_bytes=memory_bytes)
+
+    @classmethod
+    def from_dict(cls, data: object) -> Target:
+        """Return the target that `to_dict` wrote."""
+        return cls(**fields_of(cls, data))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return {
+            "examples_per_s": self.examples_per_s,
+            "share_of_best": self.share_of_best,
+            "memory_bytes": self.memory_bytes,
+        }
+
+    def rate(self, best_examples_per_s: float) -> float:
+        """Return the wanted examples a second, given the best config's rate."""
+        if self.examples_per_s is not None:
+            return self.examples_per_s
+        assert self.share_of_best is not None
+        return self.share_of_best * best_examples_per_s
+
+    def describe(self) -> str:
+        """Return `2,000 examples/s` or `95 % of the fastest`."""
+        if self.examples_per_s is not None:
+            return f"{format_rate(self.examples_per_s)} examples/s"
+        assert self.share_of_best is not None
+        return f"{self.share_of_best * 100:g} % of the fastest"

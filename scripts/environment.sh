@@ -1,0 +1,59 @@
+# The environment of this checkout, for the scripts beside this file to source: .venv at
+# the top, with the project installed in it. What the scripts do there belongs in them.
+# Progress goes to stderr, so that stdout stays the tool's own.
+
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)"
+venv="$root/.venv"
+python="$venv/bin/python"
+
+# Say why on stderr and leave with 2, "wrong use".
+fail() {
+  printf '%s\n' "$1" >&2
+  exit 2
+}
+
+# Install the named Debian packages that are missing; nothing is done when none is.
+install_system_packages() {
+  local package missing=()
+  for package in "$@"; do
+    dpkg-query -W -f '${Status}\n' "$package" 2>/dev/null | grep -q 'ok installed' ||
+      missing+=("$package")
+  done
+  ((${#missing[@]})) || return 0
+  printf 'installing system packages: %s\n' "${missing[*]}" >&2
+  local as_root=()
+  ((EUID == 0)) || as_root=(sudo)
+  ${as_root[@]+"${as_root[@]}"} apt-get update --quiet=2 >&2
+  ${as_root[@]+"${as_root[@]}"} env DEBIAN_FRONTEND=noninteractive \
+    apt-get install --quiet=2 --yes --no-install-recommends "${missing[@]}" >&2
+}
+
+# Make .venv where it is missing or was left half made.
+make_venv() {
+  local base="${PYTHON:-python3}"
+  if [[ ! -x "$venv/bin/pip" ]]; then
+    command -v "$base" >/dev/null ||
+      fail "$base is not installed; Python 3.11 or newer is needed"
+    "$base" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+      fail "$("$base" --version) is too old; set PYTHON to Python 3.11 or newer"
+    printf 'making %s\n' "$venv" >&2
+    "$base" -m venv "$venv" >&2 ||
+      fail "$base -m venv failed; on Debian and Ubuntu it needs the package python3-venv"
+  fi
+}
+
+# Install the project with these extras ("dev,vision") as an editable package, unless
+# this checkout has done so with the same pyproject.toml and constraints.txt.
+install_project() {
+  local extras="$1" stamp state
+  stamp="$venv/installed-${extras//,/-}"
+  make_venv
+  state="$root $(cd "$root" && cksum pyproject.toml scripts/constraints.txt)"
+  if [[ -f "$stamp" && "$(<"$stamp")" == "$state" ]]; then
+    return
+  fi
+  printf 'installing the project with [%s] into %s\n' "$extras" "$venv" >&2
+  "$python" -m pip install --quiet --disable-pip-version-check \
+    --constraint "$root/scripts/constraints.txt" --editable "$root[$extras]" >&2
+  printf '%s\n' "$state" >"$stamp"
+}

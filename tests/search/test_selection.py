@@ -1,0 +1,593 @@
+"""Who is raced, what is chosen, and what the knobs do: pure functions of readings."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autoloader.search.selection import (
+    Choice,
+    choose,
+    finalists,
+    knob_between,
+    knob_effects,
+    simplicity,
+)
+from autoloader.search.standings import Judgement, Standings
+from autoloader.values.config import LoaderConfig
+from autoloader.values.outcome import (
+    Failure,
+    MemoryReading,
+    Outcome,
+    Reading,
+    Status,
+    Verdict,
+)
+from autoloader.values.target import Target
+
+BATCH_SIZES = (64, 32, 128)
+RATE_1000 = Target(examples_per_s=1000)
+SHARE_95 = Target(share_of_best=0.95)
+
+
+def config(
+    num_workers: int = 2,
+    *,
+    prefetch_factor: int = 2,
+    pin_memory: bool = False,
+    persistent_workers: bool = False,
+    batch_size: int | None = 64,
+) -> LoaderConfig:
+    """Return a config that differs from the usual one in what is named."""
+    return LoaderConfig.canonical(
+        num_workers=num_workers,
+        prefetch_factor=prefetch_factor,
+        pin_memory=pin_memory,
+        persistent_workers=persistent_workers,
+        batch_size=batch_size,
+    )
+
+
+def reading(rate: float) -> Reading:
+    """Return a reading of a whole epoch of 1,000 examples at that epoch rate."""
+    return Reading(
+        purpose="search",
+        num_workers=0,
+        kept=False,
+        arrivals_s=(500 / rate, 1000 / rate),
+        counts=(500, 500),
+        warm_batches=1,
+        steady_batches=1,
+        total_s=1000 / rate,
+        epoch_examples=1000,
+    )
+
+
+def outcome(tried: LoaderConfig, *rates: float, memory: int | None = None) -> Outcome:
+    """Return a measured outcome with one reading for each rate."""
+    weighed = None
+    if memory is not None:
+        weighed = MemoryReading(
+            full_queue_bytes=memory,
+            epoch_end_bytes=(),
+            queued_bytes=0,
+            queue_was_full=True,
+        )
+    return Outcome(
+        number=0,
+        config=tried,
+        status=Status.MEASURED,
+        source="model",
+        isolation="fork",
+        seconds=1.0,
+        verdict=Verdict(passed=True, examples=1, of=1, epochs=2, compared="rows"),
+        readings=tuple(reading(rate) for rate in rates),
+        memory=weighed,
+    )
+
+
+def standings(
+    rates: dict[LoaderConfig, float], target: Target = RATE_1000
+) -> Standings:
+    """Return the standings after six rounds without scatter."""
+    return Standings.of([rates] * 6, target)
+
+
+def raced(
+    rates: dict[LoaderConfig, list[float]], target: Target = RATE_1000
+) -> Standings:
+    """Return the standings after rounds with the rates given in turn."""
+    rounds = [
+        dict(zip(rates, line, strict=True))
+        for line in zip(*rates.values(), strict=True)
+    ]
+    return Standings.of(rounds, target)
+
+
+def selected(
+    rates: dict[LoaderConfig, float],
+    *,
+    target: Target = RATE_1000,
+    user_config: LoaderConfig | None = None,
+    limit: int = 20,
+) -> tuple[LoaderConfig, ...]:
+    """Return the finalists of a search that read each config once."""
+    return finalists(
+        [outcome(tried, rate) for tried, rate in rates.items()],
+        target=target,
+        user_config=user_config,
+        limit=limit,
+        batch_sizes=BATCH_SIZES,
+    )
+
+
+UNDECIDED_RATES = [800.0, 1300.0] * 3
+
+
+# Simplicity
+
+
+@pytest.mark.parametrize(
+    ("simpler", "more_complex"),
+    [
+        (config(1, persistent_workers=True, pin_memory=True), config(2)),
+        (config(pin_memory=True, prefetch_factor=8), config(persistent_workers=True)),
+        (config(prefetch_factor=8), config(pin_memory=True)),
+        (config(prefetch_factor=2, batch_size=128), config(prefetch_factor=4)),
+        (config(batch_size=64), config(batch_size=32)),
+        (config(batch_size=128), config(batch_size=7)),
+        (config(0), config(1, prefetch_factor=1)),
+    ],
+)
+def test_configs_are_ordered_by_one_knob_after_the_other(
+    simpler: LoaderConfig, more_complex: LoaderConfig
+) -> None:
+    """Workers first, the place in the list of batch sizes last."""
+    assert simplicity(simpler, BATCH_SIZES) < simplicity(more_complex, BATCH_SIZES)
+
+
+def test_a_config_without_a_batch_size_has_a_place() -> None:
+    """Where the dataset makes batches, None is the one allowed size."""
+    assert simplicity(config(batch_size=None), [None]) == (2, False, False, 2, 0)
+
+
+# Finalists
+
+
+def test_the_likely_choice_is_raced_first_and_the_fastest_second() -> None:
+    """The simplest that was measured to be enough; shares are of the fastest."""
+    rates = {config(1): 300.0, config(2): 1050.0, config(4): 1500.0, config(6): 2000.0}
+
+    assert selected(rates, limit=2) == (config(2), config(6))
+
+
+def test_a_single_reading_ten_percent_below_may_still_win() -> None:
+    """Search readings are noisy: 900 of 1000 is raced, 800 only as a neighbour."""
+    rates = {config(1): 800.0, config(2): 900.0, config(4): 1500.0, config(6): 2000.0}
+
+    assert selected(rates, limit=3) == (config(4), config(6), config(2))
+
+
+def test_of_simpler_configs_the_one_nearest_to_the_target_is_raced_first() -> None:
+    """It is the most likely one to be enough."""
+    rates = {
+        config(1): 890.0,
+        config(2): 960.0,
+        config(3, pin_memory=True): 940.0,
+        config(4): 1500.0,
+    }
+
+    found = selected(rates)
+
+    assert found[:3] == (config(4), config(2), config(3, pin_memory=True))
+    assert config(1) in found
+
+
+def test_the_users_own_config_is_raced_however_slow_it_is() -> None:
+    """People want to see what they gain."""
+    rates = {config(1): 100.0, config(4): 1500.0, config(6): 2000.0}
+
+    found = selected(rates, user_config=config(1), limit=3)
+
+    assert found == (config(4), config(6), config(1))
+
+
+def test_a_user_config_that_was_not_measured_is_not_raced() -> None:
+    """Its data was never shown to be right."""
+    rates = {config(4): 1500.0}
+
+    assert selected(rates, user_config=config(1)) == (config(4),)
+
+
+def test_a_config_that_is_enough_with_room_to_spare_is_raced_as_a_fallback() -> None:
+    """The likely choice may have been lucky, and the fastest takes many workers."""
+    rates = {
+        config(2): 1000.0,
+        config(3, pin_memory=True): 1040.0,
+        config(4, pin_memory=True): 1200.0,
+        config(5, pin_memory=True): 1800.0,
+        config(9): 2000.0,
+    }
+
+    found = selected(rates, limit=3)
+
+    assert found == (config(2), config(9), config(4, pin_memory=True))
+
+
+def test_neighbours_of_the_likely_choice_come_last() -> None:
+    """They show what each knob is good for, where there is room for them."""
+    neighbour = config(2, pin_memory=True)
+    stranger = config(3, pin_memory=True)
+    rates = {config(2): 1500.0, neighbour: 1490.0, stranger: 1480.0, config(4): 1600.0}
+
+    found = selected(rates)
+
+    assert found == (config(2), config(4), neighbour)
+
+
+def test_a_share_target_is_taken_of_the_fastest_reading() -> None:
+    """95 % of 2000, less 3 %, is 1843."""
+    rates = {config(1): 1800.0, config(2): 1850.0, config(4): 2000.0}
+
+    assert selected(rates, target=SHARE_95, limit=1) == (config(2),)
+
+
+def test_where_nothing_is_enough_the_simplest_that_may_be_is_likely() -> None:
+    """Noise may have cost it what it lacks."""
+    rates = {config(1): 500.0, config(2): 900.0, config(4): 950.0}
+
+    assert selected(rates) == (config(2), config(4), config(1))
+
+
+def test_where_nothing_may_be_enough_the_fastest_is_likely() -> None:
+    """It is the one to report."""
+    rates = {config(1): 500.0, config(2): 600.0, config(4): 550.0}
+
+    assert selected(rates, limit=1) == (config(2),)
+
+
+def test_what_takes_too_much_memory_is_neither_raced_nor_the_best() -> None:
+    """A share is wanted of what the machine can hold."""
+    target = Target(share_of_best=0.95, memory_bytes=100)
+    outcomes = [
+        outcome(config(2), 1000.0, memory=50),
+        outcome(config(4), 1020.0, memory=100),
+        outcome(config(8), 9000.0, memory=101),
+    ]
+
+    found = finalists(
+        outcomes,
+        target=target,
+        user_config=config(8),
+        limit=9,
+        batch_sizes=BATCH_SIZES,
+    )
+
+    assert found == (config(2), config(4))
+
+
+def test_readings_of_one_config_count_by_their_median() -> None:
+    """Whether they belong to one outcome or to several."""
+    outcomes = [
+        outcome(config(2), 100.0, 1500.0),
+        outcome(config(2), 1400.0),
+        outcome(config(4), 1600.0),
+    ]
+
+    found = finalists(
+        outcomes, target=RATE_1000, user_config=None, limit=1, batch_sizes=BATCH_SIZES
+    )
+
+    assert found == (config(2),)
+
+
+def test_a_search_that_measured_nothing_has_no_finalists() -> None:
+    """A refused or broken trial has no speed."""
+    crashed = Outcome(
+        number=0,
+        config=config(2),
+        status=Status.CRASHED,
+        source="model",
+        isolation="fork",
+        seconds=1.0,
+        failure=Failure(kind="crashed", phase="gate", message="the worker died"),
+    )
+
+    found = finalists(
+        [crashed], target=RATE_1000, user_config=None, limit=5, batch_sizes=BATCH_SIZES
+    )
+
+    assert found == ()
+
+
+# Choice
+
+
+def test_the_simplest_config_that_meets_the_target_is_chosen() -> None:
+    """Not the fastest of them."""
+    choice = choose(
+        standings({config(1): 500.0, config(2): 1200.0, config(4): 3000.0}),
+        memory={},
+        batch_sizes=BATCH_SIZES,
+    )
+
+    assert choice == Choice(
+        config=config(2),
+        state="met",
+        best=config(4),
+        reason="the simplest of 3 raced configs that meets 1,000 examples/s",
+    )
+
+
+def test_a_simpler_config_that_is_undecided_is_passed_over_and_said() -> None:
+    """What is not shown is not recommended."""
+    choice = choose(
+        raced({config(1): UNDECIDED_RATES, config(2): [1200.0] * 6}),
+        memory={},
+        batch_sizes=BATCH_SIZES,
+    )
+
+    assert choice.config == config(2)
+    assert choice.reason == (
+        "the simplest of 2 raced configs that meets 1,000 examples/s; "
+        "after 6 rounds a simpler one is too close to tell"
+    )
+
+
+def test_where_each_config_fails_the_target_is_not_met() -> None:
+    """The best one is named with what it reached."""
+    choice = choose(
+        standings({config(1): 500.0, config(2): 700.0}),
+        memory={},
+        batch_sizes=BATCH_SIZES,
+    )
+
+    assert choice == Choice(
+        config=None,
+        state="not_met",
+        best=config(2),
+        reason=(
+            "no config reached 1,000 examples/s; best was 700 examples/s "
+            "(2 workers, prefetch 2, batch 64)"
+        ),
+    )
+
+
+def test_where_one_config_may_meet_it_the_choice_is_undecided() -> None:
+    """It is too noisy to tell, which is something else than too slow."""
+    choice = choose(
+        raced({config(1): [500.0] * 6, config(2): UNDECIDED_RATES}),
+        memory={},
+        batch_sizes=BATCH_SIZES,
+    )
+
+    assert choice == Choice(
+        config=None,
+        state="undecided",
+        best=config(2),
+        reason=(
+            "after 6 rounds it cannot be told whether a config meets 1,000 examples/s; "
+            "closest: 1,050 examples/s (2 workers, prefetch 2, batch 64)"
+        ),
+    )
+
+
+def test_one_round_is_too_few_for_a_choice() -> None:
+    """The reason counts it."""
+    choice = choose(
+        Standings.of([{config(2): 5000.0}], RATE_1000),
+        memory={},
+        batch_sizes=BATCH_SIZES,
+    )
+
+    assert choice.state == "undecided"
+    assert choice.reason.startswith("after 1 round it cannot be told")
+
+
+def test_what_does_not_fit_the_memory_is_not_chosen_and_not_the_best() -> None:
+    """A share is wanted of the best that fits."""
+    target = Target(share_of_best=0.95, memory_bytes=100)
+    memory = {config(2): 50, config(4): 100, config(8): 101}
+
+    choice = choose(
+        standings({config(2): 990.0, config(4): 1000.0, config(8): 9000.0}, target),
+        memory=memory,
+        batch_sizes=BATCH_SIZES,
+    )
+
+    assert choice.config == config(2)
+    assert choice.best == config(4)
+
+
+def test_where_nothing_fits_the_memory_the_reason_says_so() -> None:
+    """The fastest is told all the same."""
+    target = Target(examples_per_s=1000, memory_bytes=2**30)
+
+    choice = choose(
+        standings({config(2): 2000.0}, target),
+        memory={config(2): 2**31},
+        batch_sizes=BATCH_SIZES,
+    )
+
+    assert choice == Choice(
+        config=None,
+        state="not_met",
+        best=config(2),
+        reason="no raced config fits into 1.0 GiB of memory",
+    )
+
+
+def test_an_excluded_config_is_not_chosen() -> None:
+    """It failed the whole verification, say; the next simplest takes its place."""
+    table = standings({config(2): 1200.0, config(4): 1300.0})
+
+    left = choose(table, memory={}, batch_sizes=BATCH_SIZES, excluded={config(2)})
+    none_left = choose(
+        table, memory={}, batch_sizes=BATCH_SIZES, excluded={config(2), config(4)}
+    )
+
+    assert left.config == config(4)
+    assert none_left.state == "not_met"
+    assert none_left.reason == "each raced config was excluded"
+
+
+def test_a_race_without_rounds_leads_to_no_choice() -> None:
+    """There is not even a best one."""
+    choice = choose(standings({}), memory={}, batch_sizes=BATCH_SIZES)
+
+    assert choice == Choice(
+        config=None,
+        state="not_met",
+        best=None,
+        reason="no config came through a race",
+    )
+
+
+configs = st.builds(
+    config,
+    st.integers(0, 6),
+    prefetch_factor=st.sampled_from([1, 2, 4]),
+    pin_memory=st.booleans(),
+    persistent_workers=st.booleans(),
+    batch_size=st.sampled_from([32, 64, 128]),
+)
+rates = st.one_of(st.none(), st.floats(500, 2000))
+targets = st.one_of(
+    st.builds(Target, examples_per_s=st.floats(500, 2000), memory_bytes=st.just(100)),
+    st.builds(Target, share_of_best=st.floats(0.3, 1), memory_bytes=st.just(100)),
+)
+
+
+@st.composite
+def races(draw: st.DrawFn) -> tuple[Standings, dict[LoaderConfig, int]]:
+    """Return the standings of any race, and the memory of some of its configs."""
+    raced_configs = draw(st.lists(configs, min_size=1, max_size=5, unique=True))
+    size = len(raced_configs)
+    lines = draw(st.lists(st.lists(rates, min_size=size, max_size=size), max_size=8))
+    rounds = [dict(zip(raced_configs, line, strict=True)) for line in lines]
+    memory = draw(st.dictionaries(st.sampled_from(raced_configs), st.integers(50, 150)))
+    return Standings.of(rounds, draw(targets)), memory
+
+
+@given(races())
+def test_no_choice_is_more_complex_than_another_that_is_enough(
+    race: tuple[Standings, dict[LoaderConfig, int]],
+) -> None:
+    """For any race: nothing simpler meets the target and fits the memory."""
+    table, memory = race
+
+    choice = choose(table, memory=memory, batch_sizes=BATCH_SIZES)
+
+    fitting = table.without({tried for tried, size in memory.items() if size > 100})
+    enough = [
+        standing.config
+        for standing in fitting.table
+        if standing.judgement is Judgement.MEETS
+    ]
+    simplest = min(enough, key=lambda it: simplicity(it, BATCH_SIZES), default=None)
+    assert choice.config == simplest
+    assert (choice.state == "met") == bool(enough)
+
+
+@given(races())
+def test_no_choice_takes_more_memory_than_allowed(
+    race: tuple[Standings, dict[LoaderConfig, int]],
+) -> None:
+    """For any race: however fast a config is."""
+    table, memory = race
+
+    choice = choose(table, memory=memory, batch_sizes=BATCH_SIZES)
+
+    assert choice.config is None or memory.get(choice.config, 0) <= 100
+
+
+@given(races())
+def test_not_met_is_said_only_where_each_config_fails(
+    race: tuple[Standings, dict[LoaderConfig, int]],
+) -> None:
+    """For any race: too noisy to tell is a state of its own."""
+    table, memory = race
+
+    choice = choose(table, memory=memory, batch_sizes=BATCH_SIZES)
+
+    fitting = table.without({tried for tried, size in memory.items() if size > 100})
+    open_ones = any(
+        standing.judgement is Judgement.UNDECIDED for standing in fitting.table
+    )
+    assert choice.state != "not_met" or not open_ones
+    assert choice.state != "undecided" or open_ones
+
+
+@given(
+    st.dictionaries(configs, st.floats(100, 5000), min_size=1),
+    targets,
+    st.integers(1, 8),
+)
+def test_finalists_are_measured_distinct_and_no_more_than_allowed(
+    found: dict[LoaderConfig, float], target: Target, limit: int
+) -> None:
+    """For any search: the fastest is among them wherever there is room for two."""
+    picked = selected(found, target=target, limit=limit)
+
+    assert 1 <= len(picked) <= limit
+    assert len(set(picked)) == len(picked)
+    assert set(picked) <= set(found)
+    fastest = max(found.values())
+    assert limit == 1 or fastest in {found[tried] for tried in picked}
+
+
+# Knobs
+
+
+def test_each_knob_has_the_neighbours_that_differ_in_it_alone() -> None:
+    """Rates as multiples, memory as differences, values in ascending order."""
+    chosen = config(2)
+    outcomes = [
+        outcome(chosen, 1000.0, memory=100),
+        outcome(config(4), 2000.0, memory=180),
+        outcome(config(1), 500.0, memory=60),
+        outcome(config(2, prefetch_factor=4), 4000.0),
+        outcome(config(2, pin_memory=True), 250.0, memory=100),
+        outcome(config(4, pin_memory=True), 2000.0, memory=200),
+    ]
+
+    effects = knob_effects(outcomes, chosen)
+
+    assert effects == {
+        "num_workers": [
+            {"value": 1, "rate_ratio": 0.5, "memory_bytes": -40},
+            {"value": 4, "rate_ratio": 2.0, "memory_bytes": 80},
+        ],
+        "prefetch_factor": [
+            {"value": 4, "rate_ratio": 4.0, "memory_bytes": None},
+        ],
+        "pin_memory": [
+            {"value": True, "rate_ratio": 0.25, "memory_bytes": 0},
+        ],
+        "persistent_workers": [],
+        "batch_size": [],
+    }
+
+
+def test_no_workers_is_a_neighbour_in_the_number_of_workers_alone() -> None:
+    """There is nothing to prefetch or to keep, so that is no second difference."""
+    chosen = config(2, prefetch_factor=4, persistent_workers=True)
+
+    assert knob_between(chosen, config(0)) == "num_workers"
+    assert knob_between(config(0), config(3)) == "num_workers"
+    assert knob_between(config(0), config(3, prefetch_factor=4)) is None
+
+
+def test_a_config_is_no_neighbour_of_itself_or_of_one_two_knobs_away() -> None:
+    """One difference, no more and no less."""
+    assert knob_between(config(2), config(2)) is None
+    assert knob_between(config(2), config(4, pin_memory=True)) is None
+    assert knob_between(config(2), config(2, batch_size=32)) == "batch_size"
+
+
+def test_knobs_of_a_config_that_was_not_measured_are_not_known() -> None:
+    """There is nothing to compare with."""
+    effects = knob_effects([outcome(config(4), 1500.0)], config(2))
+
+    assert all(effect == [] for effect in effects.values())
