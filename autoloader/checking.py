@@ -14,7 +14,8 @@ from typing import Any
 
 from autoloader.trial.aftercare import make_tmp, remove_folder
 from autoloader.trial.reference import read_reference
-from autoloader.trial.runner import Isolation, ProcessRunner
+from autoloader.trial.hosting import Isolation
+from autoloader.trial.runner import ProcessRunner
 from autoloader.values.config import LoaderConfig
 from autoloader.values.job import Reference, ReferenceOrder
 from autoloader.values.outcome import Failure, Verdict

@@ -5,14 +5,15 @@ Readable on one screen; each step lives in a module of its own. Prints nothing.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
-from autoloader.errors import DataError
+from autoloader.errors import DataError, UsageError
 from autoloader.export.evidence import Evidence, recommend
 from autoloader.export.recommendation import Recommendation
 from autoloader.files import check_writable
@@ -22,11 +23,12 @@ from autoloader.search.finale import Finale, Result
 from autoloader.search.folder import StudyFolder, StudyKey, StudyState, what_differs
 from autoloader.search.record import Record
 from autoloader.search.space import Space, SpaceRequest, incumbents
-from autoloader.search.standings import Round
 from autoloader.search.study import Study
+from autoloader.search.watcher import Watcher
 from autoloader.trial.aftercare import make_tmp, remove_folder
+from autoloader.trial.hosting import Isolation
 from autoloader.trial.reference import read_reference
-from autoloader.trial.runner import Isolation, ProcessRunner
+from autoloader.trial.runner import ProcessRunner
 from autoloader.values.config import LoaderConfig
 from autoloader.values.job import Reference, ReferenceOrder, TrialRunner
 from autoloader.values.machine import Machine
@@ -64,34 +66,6 @@ class TuneRequest:
     """Finding codes that do not refuse a config."""
     folder: Path = Path(".autoloader")
     """Where studies are kept."""
-
-
-class Watcher(Protocol):
-    """Told what goes on; prints it, or not."""
-
-    def on_phase(self, name: str, detail: str, budget: Budget) -> None:
-        """A phase begins."""
-        ...
-
-    def on_tick(self, stage: str, done: int) -> None:
-        """The running pass stands at this stage with so many units done."""
-        ...
-
-    def on_trial(self, config: LoaderConfig) -> None:
-        """A trial begins."""
-        ...
-
-    def on_outcome(self, outcome: Outcome) -> None:
-        """A trial came to its end."""
-        ...
-
-    def on_round(self, number: int, rates: Round) -> None:
-        """A round of the race came to its end."""
-        ...
-
-    def on_caution(self, message: str, hint: str | None) -> None:
-        """Something is worth knowing."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +133,7 @@ class _Tuning:
     tmp: Path
     budget: Budget
     stack: ExitStack
+    is_finished: bool = False
 
     def run(self) -> TuneResult:
         earlier = self._earlier()
@@ -173,12 +148,12 @@ class _Tuning:
             space=space,
         )
         self.folder.write(state)
-        self.stack.callback(self._note_time, state)
+        self.stack.callback(self._note_state, state)
         runner = self._start_runner(reference)
         stopped = self._search(runner, reference, space)
         result = self._finish(runner, reference, space)
         recommendation, written = self._write(reference, space, result)
-        self.stack.callback(self.folder.write, replace(state, finished=True))
+        self.is_finished = True
         return TuneResult(
             state=result.choice.state,
             recommendation=recommendation,
@@ -208,6 +183,7 @@ class _Tuning:
         if earlier is not None:
             scope = replace(scope, examples=earlier.scope.examples)
         sizes = self.request.space.batch_size
+        self.stack.callback(self._forget_if_empty)
         return read_reference(
             ReferenceOrder(
                 source=self.request.source,
@@ -219,6 +195,12 @@ class _Tuning:
             tmp=self.tmp,
             on_tick=lambda stage, done: self.watcher.on_tick(stage.words, done),
         )
+
+    def _forget_if_empty(self) -> None:
+        """Remove the folder of a study that never began: the SPEC was mistyped, say."""
+        kind = sys.exc_info()[0]
+        if self.folder.is_empty and kind is not None and issubclass(kind, UsageError):
+            remove_folder(self.folder.path)
 
     def _same_or_anew(
         self, earlier: StudyState | None, reference: Reference
@@ -232,6 +214,8 @@ class _Tuning:
             self.watcher.on_caution(
                 f"going on with the study: {count} trials are done", None
             )
+            for outcome in self.record.outcomes:
+                self.watcher.on_outcome(outcome)
             return earlier
         self.watcher.on_caution(f"{differs}: the study begins anew", None)
         self.record.begin_anew()
@@ -369,9 +353,11 @@ class _Tuning:
             memory_bytes=None if memory is None else memory // ranks,
         )
 
-    def _note_time(self, state: StudyState) -> None:
-        """Keep the time used, so that a resumed run has what was left."""
-        self.folder.write(replace(state, spent_s=self.budget.spent_s))
+    def _note_state(self, state: StudyState) -> None:
+        """Keep how far it came, so that a resumed run has the time that was left."""
+        self.folder.write(
+            replace(state, finished=self.is_finished, spent_s=self.budget.spent_s)
+        )
 
 
 def _user_config(reference: Reference) -> LoaderConfig | None:
@@ -394,5 +380,6 @@ def _why_nothing(outcomes: tuple[Outcome, ...]) -> tuple[str]:
     else:
         why = last.status.value
     return (
-        f"not one of {len(outcomes)} configs could be measured; {last.config.describe()}: {why}",
+        f"not one of {len(outcomes)} configs could be measured; "
+        f"{last.config.describe()}: {why}",
     )

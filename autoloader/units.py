@@ -4,15 +4,16 @@ Inside the package only seconds, bytes and examples a second exist; minutes, MiB
 percent live here and nowhere else.
 """
 
+import math
 import re
 
 from autoloader.errors import UsageError
 
 _DURATION = re.compile(
-    r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?"
+    r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?", re.ASCII
 )
-_BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
-_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?))?(b?)", re.ASCII)
+_POWERS = {None: 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
 def parse_duration(text: str) -> float:
@@ -22,10 +23,10 @@ def parse_duration(text: str) -> float:
         UsageError: the text is no duration, or it is not above zero.
     """
     match = _DURATION.fullmatch(text.strip().lower())
-    parts = match.groups() if match and text.strip() else (None, None, None)
-    hours, minutes, seconds = (float(part) if part else 0.0 for part in parts)
+    parts = match.groups() if match else ()
+    hours, minutes, seconds = (float(part or 0) for part in parts or ("", "", ""))
     total_s = hours * 3600 + minutes * 60 + seconds
-    if total_s <= 0:
+    if not 0 < total_s < math.inf:
         msg = f"a duration such as 90s, 3m or 1h30m is needed, got {text!r}"
         raise UsageError(msg)
     return total_s
@@ -37,34 +38,35 @@ def parse_bytes(text: str) -> int:
     `G` and `GiB` are powers of 1024, `GB` is a power of 1000.
 
     Raises:
-        UsageError: the text is no size, or it is not above zero.
+        UsageError: the text is no size, or it is less than one byte.
     """
-    match = _BYTES.fullmatch(text.strip())
-    if match is None or float(match[1]) <= 0:
+    match = _BYTES.fullmatch(text.strip().lower())
+    size = 0.0
+    if match is not None:
+        number, letter, binary, byte = match.groups()
+        base = 1000 if letter and byte and not binary else 1024
+        size = float(number) * base ** _POWERS[letter]
+    if not 1 <= size < math.inf:
         msg = f"a size such as 8GiB or 500MB is needed, got {text!r}"
         raise UsageError(msg)
-    number, letter, binary = match.groups()
-    decimal = bool(letter) and not binary and text.strip().lower().endswith("b")
-    base = 1000 if decimal else 1024
-    return int(float(number) * base ** _POWERS[letter.lower()])
+    return int(size)
 
 
 def format_bytes(size: float) -> str:
     """Return a size in the largest binary unit that keeps it at 1 or above."""
     value = float(size)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if abs(value) < 1024:
-            return (
-                f"{value:.0f} {unit}" if unit in {"B", "KiB"} else f"{value:.1f} {unit}"
-            )
+    for unit, digits in (("B", 0), ("KiB", 0), ("MiB", 1), ("GiB", 1)):
+        if abs(round(value, digits)) < 1024:
+            return f"{value:.{digits}f} {unit}"
         value /= 1024
     return f"{value:.1f} TiB"
 
 
 def format_seconds(seconds: float) -> str:
-    """Return a duration as `0.42 s`, `12 s`, `3 m 05 s` or `1 h 02 m`."""
-    if seconds < 10:
-        return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
+    """Return a duration as `0.42 s`, `1.5 s`, `12 s`, `3 m 05 s` or `1 h 02 m`."""
+    for digits, end in ((2, 1), (1, 10)):
+        if round(seconds, digits) < end:
+            return f"{seconds:.{digits}f} s"
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

@@ -1,1 +1,1 @@
-"""audit."""
+"""Compare what arrived with the reference. Pure: digests in, findings out."""

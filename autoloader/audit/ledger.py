@@ -1,18 +1,16 @@
 """What was read and what arrived, as digests in arrays on disk.
 
 Two kinds: the reference has one row for each distinct id; an arrival ledger has one row
-for each example that reached the training process. 24 and 21 bytes a row; signatures
+for each example that reached the training process. 24 and 32 bytes a row; signatures
 are kept once each. Arrays are plain `.npy` without pickle, tables JSON.
 """
-
-from __future__ import annotations
 
 import json
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +35,7 @@ class ScopeList:
     """The list itself: for each entry the place of its id in `ids`."""
 
     @classmethod
-    def of(cls, indices: Sequence[Any]) -> ScopeList:
+    def of(cls, indices: Sequence[Any]) -> Self:
         """Return the list that a sampler yielded."""
         table: dict[Any, int] = {}
         places = [table.setdefault(index, len(table)) for index in indices]
@@ -49,7 +47,7 @@ class ScopeList:
         (folder / "scope.json").write_text(text, encoding="utf-8")
 
     @classmethod
-    def read(cls, folder: Path) -> ScopeList:
+    def read(cls, folder: Path) -> Self:
         """Read what `write` wrote."""
         data = json.loads((folder / "scope.json").read_text(encoding="utf-8"))
         return cls(data["ids"], data["places"])
@@ -78,7 +76,7 @@ class ReferenceLedger:
         (folder / "signatures.json").write_text(text, encoding="utf-8")
 
     @classmethod
-    def read(cls, folder: Path) -> ReferenceLedger:
+    def read(cls, folder: Path) -> Self:
         """Read what `write` wrote."""
         fixed, label, signature = (
             np.load(folder / f"{name}.npy", allow_pickle=False)
@@ -114,6 +112,7 @@ class LedgerWriter:
         self._fixed = array("Q")
         self._label = array("Q")
         self._signature = array("i")
+        self._altered = array("Q")
 
     def add_batch(
         self,
@@ -122,10 +121,20 @@ class LedgerWriter:
         batch: int,
         worker: int,
         examples: int,
-        converted: bool,
+        converted: Sequence[int] | bool | None,
         intact: bool,
     ) -> None:
-        """Begin a batch; `add_row` then adds to it."""
+        """Begin a batch; `add_row` then adds to it.
+
+        Args:
+            epoch: from 0.
+            batch: number of its index list within the epoch.
+            worker: the worker that made it; -1: the training process.
+            examples: how many collate_fn was given.
+            converted: as `Alignment.converted`; True where only that is known.
+            intact: whether it arrived as collate_fn returned it.
+        """
+        fields = converted if converted or converted is None else ()
         self._batches.append(
             {
                 "epoch": epoch,
@@ -133,18 +142,21 @@ class LedgerWriter:
                 "worker": worker,
                 "examples": examples,
                 "rows": 0,
-                "converted": converted,
+                "converted": None if fields is None or fields is True else list(fields),
                 "intact": intact,
             }
         )
 
-    def add_row(self, *, slot: int, fixed: int, label: int, signature: str) -> None:
-        """Add a row to the batch begun last."""
+    def add_row(
+        self, *, slot: int, fixed: int, label: int, signature: str, altered: int = 0
+    ) -> None:
+        """Add a row to the batch begun last; `altered` as in `Alignment`."""
         self._batches[-1]["rows"] += 1
         self._slot.append(slot)
         self._fixed.append(fixed)
         self._label.append(label)
         self._signature.append(self._table.place(signature))
+        self._altered.append(altered)
 
     def write(self, folder: Path) -> None:
         """Write the ledger into a folder."""
@@ -153,6 +165,7 @@ class LedgerWriter:
             ("fixed", self._fixed, np.uint64),
             ("label", self._label, np.uint64),
             ("signature", self._signature, np.int32),
+            ("altered", self._altered, np.uint64),
         ):
             np.save(
                 folder / f"arrived_{name}.npy",
@@ -176,8 +189,8 @@ class ArrivedBatch:
     """Examples that collate_fn was given."""
     rows: int
     """Rows that arrived."""
-    converted: bool
-    """Whether some field was not compared row by row."""
+    converted: tuple[int, ...] | None
+    """Fields with values of collate_fn's own; None: not compared row by row."""
     intact: bool
     """Whether the batch arrived as collate_fn returned it."""
 
@@ -191,22 +204,34 @@ class ArrivalLedger:
     fixed: U64
     label: U64
     signature: NDArray[np.int32]
+    """Place in `signatures`."""
     signatures: list[str]
+    altered: U64
+    """For each row a mask of the fields that differ from its example."""
 
     @classmethod
-    def read(cls, folder: Path) -> ArrivalLedger:
+    def read(cls, folder: Path) -> Self:
         """Read what a trial's `LedgerWriter` wrote.
 
         Raises:
             ProtocolError: the arrays do not belong together.
         """
         tables = json.loads((folder / "arrived.json").read_text(encoding="utf-8"))
-        batches = [ArrivedBatch(**item) for item in tables["batches"]]
-        slot, fixed, label, signature = (
+        batches = [
+            ArrivedBatch(**{**item, "converted": _fields(item["converted"])})
+            for item in tables["batches"]
+        ]
+        arrays = [
             np.load(folder / f"arrived_{name}.npy", allow_pickle=False)
-            for name in ("slot", "fixed", "label", "signature")
-        )
-        if not sum(batch.rows for batch in batches) == len(slot) == len(fixed):
+            for name in ("slot", "fixed", "label", "signature", "altered")
+        ]
+        rows = sum(batch.rows for batch in batches)
+        if any(len(array) != rows for array in arrays):
             msg = f"the arrival ledger in {folder} is incomplete"
             raise ProtocolError(msg)
-        return cls(batches, slot, fixed, label, signature, tables["signatures"])
+        slot, fixed, label, signature, altered = arrays
+        return cls(batches, slot, fixed, label, signature, tables["signatures"], altered)
+
+
+def _fields(found: list[int] | None) -> tuple[int, ...] | None:
+    return None if found is None else tuple(found)

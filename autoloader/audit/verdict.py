@@ -3,21 +3,30 @@
 Pure: ledgers in, a verdict out. Multisets of ids decide, never counts or order.
 """
 
-from __future__ import annotations
-
 import json
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from autoloader.audit.conversion import spoilt_rows
+from autoloader.audit.findings import (
+    Mismatches,
+    idle_caution,
+    nothing_whole_finding,
+    offset_finding,
+)
 from autoloader.audit.ledger import (
     NO_SLOT,
     ArrivalLedger,
     ArrivedBatch,
     ReferenceLedger,
 )
-from autoloader.values.outcome import MAX_IDS, Finding, Verdict
+from autoloader.values.outcome import Finding, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,13 +38,26 @@ class Expectation:
     places: Sequence[int]
     """Entries of one epoch: places in `ids`, in the order handed to the sampler."""
     epochs: int
+    """Epochs, each over the same entries; at least 1."""
     batch_size: int
+    """Examples of a whole batch; at least 1."""
     drop_last: bool
+    """Whether an incomplete last batch is left out."""
     of: int
     """Examples of a whole epoch."""
     num_workers: int
+    """Workers that were asked for."""
     moved_offsets: tuple[str, ...] = ()
     """Files whose offset moved in the training process while workers read."""
+
+    def __post_init__(self) -> None:
+        """Check that there is something to expect: nothing always arrives."""
+        if not self.places or self.epochs < 1 or self.batch_size < 1:
+            msg = (
+                "an expectation has entries, epochs and a batch size of at least 1, got "
+                f"{len(self.places)}, {self.epochs} and {self.batch_size}"
+            )
+            raise ValueError(msg)
 
     def lists(self) -> list[Sequence[int]]:
         """Return the index lists of an epoch, as the batch sampler cuts them."""
@@ -44,27 +66,9 @@ class Expectation:
             self.places[start : start + size]
             for start in range(0, len(self.places), size)
         ]
-        if self.drop_last and cut and len(cut[-1]) < size:
+        if self.drop_last and len(cut[-1]) < size:
             cut.pop()
         return cut
-
-
-@dataclass(slots=True)
-class _Mismatches:
-    """Ids by finding code, with the first epoch that shows each."""
-
-    found: dict[str, list[tuple[int, Any]]] = field(default_factory=dict)
-
-    def add(self, code: str, epoch: int, example_id: Any) -> None:
-        self.found.setdefault(code, []).append((epoch, example_id))
-
-    def findings(self) -> list[Finding]:
-        return [
-            _finding(code, entries)
-            for code, entries in sorted(
-                self.found.items(), key=lambda item: _ORDER.index(item[0])
-            )
-        ]
 
 
 def judge(
@@ -85,49 +89,25 @@ def judge(
         batch_bytes: kept in the verdict for memory predictions.
     """
     lists = expected.lists()
-    mismatches = _Mismatches()
-    counts: list[Counter[int]] = [Counter() for _ in range(expected.epochs)]
-    judging = _Judging(reference, arrived, expected, mismatches)
-    first_row = 0
-    seen: set[tuple[int, int]] = set()
-    for batch in arrived.batches:
-        rows = range(first_row, first_row + batch.rows)
-        first_row += batch.rows
-        known = batch.epoch < expected.epochs and batch.batch < len(lists)
-        asked = lists[batch.batch] if known else ()
-        again = (batch.epoch, batch.batch) in seen
-        seen.add((batch.epoch, batch.batch))
-        if not batch.intact:
-            for place in asked[:1]:
-                mismatches.add("collate_mismatch", batch.epoch, expected.ids[place])
-        for place in judging.places_of(batch, rows, asked):
-            if place is None:
-                mismatches.add("foreign_ids", batch.epoch, f"batch {batch.batch}")
-            elif again:
-                mismatches.add("repeated_ids", batch.epoch, expected.ids[place])
-            elif known:
-                counts[batch.epoch][place] += 1
-    wanted = Counter(place for part in lists for place in part)
-    for epoch, got in enumerate(counts):
-        for place, times in (wanted - got).items():
-            for _ in range(times):
-                mismatches.add("missing_ids", epoch, expected.ids[place])
-        for place, times in (got - wanted).items():
-            for _ in range(times):
-                mismatches.add("repeated_ids", epoch, expected.ids[place])
-    findings = mismatches.findings()
+    findings = _Judging(reference, arrived, expected).run().findings()
     cautions: list[Finding] = []
-    if expected.moved_offsets:
-        offset = _offset_finding(expected.moved_offsets)
+    if not lists:
+        ids = [expected.ids[place] for place in expected.places]
+        findings.append(nothing_whole_finding(ids, expected.batch_size))
+    if expected.moved_offsets and expected.num_workers:
+        offset = offset_finding(expected.moved_offsets)
         (findings if expected.num_workers > 1 else cautions).append(offset)
-    verified = sum(len(part) for part in lists)
-    cautions += _idle_workers(arrived, expected, len(lists))
+    working = {batch.worker for batch in arrived.batches if batch.worker >= 0}
+    idle = expected.num_workers - len(working)
+    if idle > 0 and len(lists) >= expected.num_workers:
+        cautions.append(idle_caution(idle, expected.num_workers))
+    is_by_row = all(batch.converted == () for batch in arrived.batches)
     return Verdict(
         passed=not findings,
-        examples=verified,
+        examples=sum(len(part) for part in lists),
         of=expected.of,
         epochs=expected.epochs,
-        compared="examples" if any(b.converted for b in arrived.batches) else "rows",
+        compared="rows" if is_by_row and not arrived.altered.any() else "examples",
         findings=tuple(findings),
         cautions=tuple(cautions),
         count_path=count_path,
@@ -135,204 +115,132 @@ def judge(
     )
 
 
-@dataclass(slots=True)
 class _Judging:
     """Gives each arrived row its id, and compares it with the reference."""
 
-    reference: ReferenceLedger
-    arrived: ArrivalLedger
-    expected: Expectation
-    mismatches: _Mismatches
+    def __init__(
+        self, reference: ReferenceLedger, arrived: ArrivalLedger, expected: Expectation
+    ) -> None:
+        self._reference = reference
+        self._arrived = arrived
+        self._expected = expected
+        self._lists = expected.lists()
+        self._counts: list[Counter[int]] = [Counter() for _ in range(expected.epochs)]
+        self._seen: set[tuple[int, int]] = set()
+        self._spoilt = spoilt_rows(arrived)
+        self._mismatches = Mismatches()
+        places = {text: place for place, text in enumerate(reference.signatures)}
+        self._signature_places = np.array(
+            [places.get(text, -1) for text in arrived.signatures], np.int64
+        )
 
-    def places_of(
-        self, batch: ArrivedBatch, rows: range, asked: Sequence[int]
-    ) -> Iterable[int | None]:
-        """Yield the place of each row's id; None where no id of the scope explains it."""
-        slots = self._slots(batch, rows, asked)
-        leftover = Counter(asked)
-        for row in rows:
-            slot = int(self.arrived.slot[row])
-            place = slots.get(slot) if slot != NO_SLOT else None
-            if place is not None:
-                leftover[place] -= 1
-                self._compare(batch.epoch, row, place)
-                yield place
-                continue
-            place = self._by_content(row, +leftover)
-            if place is None and slot == NO_SLOT and batch.rows == len(asked):
-                # as many rows as were asked for: this row stands where its id should
-                place = asked[row - rows.start]
-                self.mismatches.add(
-                    "collate_mismatch", batch.epoch, self.expected.ids[place]
-                )
-            elif place is not None and slot == NO_SLOT:
-                leftover[place] -= 1
-            yield place
+    def run(self) -> Mismatches:
+        """Return all that differs."""
+        first = 0
+        for batch in self._arrived.batches:
+            self._take(batch, range(first, first + batch.rows))
+            first += batch.rows
+        wanted = Counter(place for part in self._lists for place in part)
+        for epoch, got in enumerate(self._counts):
+            self._note("missing_ids", epoch, wanted - got)
+            self._note("repeated_ids", epoch, got - wanted)
+        return self._mismatches
 
-    def _slots(
+    def _note(self, code: str, epoch: int, places: Iterator[int] | Counter[int]) -> None:
+        for place in places:
+            self._mismatches.add(code, epoch, self._expected.ids[place])
+
+    def _take(self, batch: ArrivedBatch, rows: range) -> None:
+        """Count a batch's rows and compare them; one that comes again is not counted."""
+        key = (batch.epoch, batch.batch)
+        is_known = 0 <= batch.epoch < len(self._counts) and (
+            0 <= batch.batch < len(self._lists)
+        )
+        is_awaited = is_known and key not in self._seen
+        self._seen.add(key)
+        asked = self._lists[batch.batch] if is_known else ()
+        places = self._places(batch, rows, asked)
+        for row, place in enumerate(places):
+            if place is None:
+                name = f"batch {batch.batch}, row {row}"
+                self._mismatches.add("foreign_ids", batch.epoch, name)
+        known = [place for place in places if place is not None]
+        if is_awaited:
+            self._counts[batch.epoch].update(known)
+        else:
+            self._note("repeated_ids", batch.epoch, iter(known))
+        self._compare(batch.epoch, rows, places)
+        spoilt = [
+            place
+            for row, place in zip(rows, places, strict=True)
+            if place is not None and self._spoilt[row]
+        ]
+        if not batch.intact and not spoilt:
+            spoilt = list(asked) or known  # which of them cannot be told
+        self._note("collate_mismatch", batch.epoch, iter(spoilt))
+
+    def _compare(self, epoch: int, rows: range, places: Sequence[int | None]) -> None:
+        """Compare with the reference what workers read, for rows that have an example.
+
+        A row without one got its place by its content.
+        """
+        pairs = [
+            (row, place)
+            for row, place in zip(rows, places, strict=True)
+            if place is not None and self._arrived.slot[row] != NO_SLOT
+        ]
+        if not pairs:
+            return
+        taken, right = (np.array(side) for side in zip(*pairs, strict=True))
+        signature = self._signature_places[self._arrived.signature[taken]]
+        is_other = signature != self._reference.signature[right]
+        wrong = is_other | ~self._has_content(taken, right)
+        for row, place in zip(taken[wrong], right[wrong], strict=True):
+            for code in self._codes(int(row), int(place)):
+                self._mismatches.add(code, epoch, self._expected.ids[place])
+
+    def _codes(self, row: int, place: int) -> list[str]:
+        """Return what differs between a row's example and the reference."""
+        arrived, reference = self._arrived, self._reference
+        seen = arrived.signatures[int(arrived.signature[row])]
+        right = reference.signatures[int(reference.signature[place])]
+        codes = _signature_codes(right, seen) if seen != right else []
+        if codes:
+            return codes
+        is_label = arrived.label[row] != reference.label[place]
+        return ["label_mismatch" if is_label else "content_mismatch"]
+
+    def _has_content(
+        self, rows: NDArray[np.int64] | slice, places: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        arrived, reference = self._arrived, self._reference
+        is_same: NDArray[np.bool_] = (
+            arrived.fixed[rows] == reference.fixed[places]
+        ) & (arrived.label[rows] == reference.label[places])
+        return is_same
+
+    def _places(
         self, batch: ArrivedBatch, rows: range, asked: Sequence[int]
-    ) -> dict[int, int | None]:
-        """Map places within collate's input to ids.
+    ) -> Sequence[int | None]:
+        """Return the place of each row's id; None where nothing of the scope is it.
 
         Where collate was given as many examples as the list has, they correspond one to
-        one. Else the list is aligned with them by content, in order.
+        one, unless content says that they were read in another order.
         """
-        if batch.examples == len(asked):
-            return dict(enumerate(asked))
-        by_slot = {int(self.arrived.slot[row]): row for row in rows}
-        mapped: dict[int, int | None] = {}
-        next_asked = 0
-        for slot in sorted(by_slot):
-            row = by_slot[slot]
-            candidates = range(next_asked, len(asked))
-            found = next((at for at in candidates if self._equal(row, asked[at])), None)
-            mapped[slot] = None if found is None else asked[found]
-            if found is not None:
-                next_asked = found + 1
-        return mapped
-
-    def _equal(self, row: int, place: int) -> bool:
-        return bool(
-            self.arrived.fixed[row] == self.reference.fixed[place]
-            and self.arrived.label[row] == self.reference.label[place]
-        )
-
-    def _by_content(self, row: int, among: Counter[int]) -> int | None:
-        """Return the place whose content this row has: of the list first, then any."""
-        for place in among:
-            if self._equal(row, place):
-                return place
-        same = (self.reference.fixed == self.arrived.fixed[row]) & (
-            self.reference.label == self.arrived.label[row]
-        )
-        hits = same.nonzero()[0]
-        return int(hits[0]) if len(hits) else None
-
-    def _compare(self, epoch: int, row: int, place: int) -> None:
-        example_id = self.expected.ids[place]
-        arrived_signature = self.arrived.signatures[int(self.arrived.signature[row])]
-        reference_signature = self.reference.signatures[
-            int(self.reference.signature[place])
+        slots = self._arrived.slot[rows.start : rows.stop]
+        corresponds = batch.examples == len(asked)
+        if corresponds and rows and (slots != NO_SLOT).all():
+            places = np.asarray(asked)[slots]
+            if self._has_content(slice(rows.start, rows.stop), places).all():
+                in_place: list[int | None] = places.tolist()
+                return in_place
+        search = _Search(rows, asked, self._content_of_rows(rows), self._content)
+        if corresponds:
+            search.in_place(slots)
+        search.by_content()
+        if corresponds:
+            search.left_over(slots)
+        return [
+            self._anywhere(row) if place is None else place
+            for row, place in zip(rows, search.places, strict=True)
         ]
-        if arrived_signature != reference_signature:
-            for code in _signature_codes(reference_signature, arrived_signature):
-                self.mismatches.add(code, epoch, example_id)
-        elif self.arrived.label[row] != self.reference.label[place]:
-            self.mismatches.add("label_mismatch", epoch, example_id)
-        elif self.arrived.fixed[row] != self.reference.fixed[place]:
-            self.mismatches.add("content_mismatch", epoch, example_id)
-
-
-def _signature_codes(reference: str, arrived: str) -> list[str]:
-    """Return what differs between two signatures."""
-    right = {row[0]: row[1:] for row in json.loads(reference)}
-    seen = {row[0]: row[1:] for row in json.loads(arrived)}
-    if right.keys() != seen.keys():
-        return ["field_missing"]
-    codes = []
-    if any(right[name][:2] != seen[name][:2] for name in right):
-        codes.append("dtype_mismatch")
-    if any(right[name][2] != seen[name][2] for name in right):
-        codes.append("shape_mismatch")
-    return codes
-
-
-_ORDER = (
-    "missing_ids", "repeated_ids", "foreign_ids", "label_mismatch", "content_mismatch",
-    "collate_mismatch", "field_missing", "dtype_mismatch", "shape_mismatch",
-)  # fmt: skip
-
-_SAID = {
-    "missing_ids": (
-        "never arrived",
-        "a collate_fn or __getitems__ that drops what fails to load in a worker",
-    ),
-    "repeated_ids": (
-        "arrived more often than asked for",
-        "indices are drawn in the workers",
-    ),
-    "foreign_ids": (
-        "are no examples of the scope",
-        "the dataset ignores the index it is given",
-    ),
-    "label_mismatch": (
-        "have another label than in one process",
-        "state shared between workers, such as a file handle opened before they start",
-    ),
-    "content_mismatch": (
-        "have other content than in one process",
-        "a file handle opened before the workers start, or state that is not copied to them",
-    ),
-    "collate_mismatch": (
-        "arrived otherwise than their worker read them",
-        "a buffer that is used again before its batch was sent",
-    ),
-    "field_missing": (
-        "have other fields than in one process",
-        "a branch on get_worker_info()",
-    ),
-    "dtype_mismatch": (
-        "have another dtype than in one process",
-        "a default dtype set elsewhere",
-    ),
-    "shape_mismatch": (
-        "have another shape than in one process",
-        "a transform set elsewhere",
-    ),
-}
-
-
-def _finding(code: str, entries: list[tuple[int, Any]]) -> Finding:
-    said, cause = _SAID[code]
-    distinct = list(dict.fromkeys(example_id for _, example_id in entries))
-    shown = tuple(distinct[:MAX_IDS])
-    more = (
-        f" and {len(distinct) - len(shown)} more" if len(distinct) > len(shown) else ""
-    )
-    ids = ", ".join(str(example_id) for example_id in shown)
-    noun = "example" if len(distinct) == 1 else "examples"
-    return Finding(
-        code=code,
-        count=len(distinct),
-        ids=shown,
-        epoch=min(epoch for epoch, _ in entries),
-        message=f"{len(distinct)} {noun} {_singular(said, len(distinct))}: ids {ids}{more}",
-        hint=f"usual cause: {cause}",
-    )
-
-
-def _singular(said: str, count: int) -> str:
-    if count != 1:
-        return said
-    for plural, singular in (("are no examples", "is no example"), ("have ", "has ")):
-        if said.startswith(plural):
-            return singular + said.removeprefix(plural)
-    return said
-
-
-def _offset_finding(names: tuple[str, ...]) -> Finding:
-    listed = ", ".join(names[:MAX_IDS])
-    return Finding(
-        code="shared_file_offset",
-        count=len(names),
-        message=f"workers share the read position of {len(names)} open file(s): {listed}",
-        hint="open the file in each worker (on first use), or read with os.pread",
-    )
-
-
-def _idle_workers(
-    arrived: ArrivalLedger, expected: Expectation, batches: int
-) -> list[Finding]:
-    """Caution where workers made no batch although there were batches for all."""
-    working = {batch.worker for batch in arrived.batches if batch.worker >= 0}
-    idle = expected.num_workers - len(working)
-    if idle <= 0 or batches < expected.num_workers:
-        return []
-    return [
-        Finding(
-            code="idle_workers",
-            count=idle,
-            message=f"{idle} of {expected.num_workers} workers made no batch",
-            hint="fewer workers do the same work",
-        )
-    ]

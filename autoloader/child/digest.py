@@ -1,7 +1,7 @@
 """Reduce an example to digests: what it is made of, and what its bytes are.
 
 An example is walked to its leaves (tensors, arrays, numbers, strings); each leaf gets a
-64-bit xxh3 digest of its bytes. Nothing of the content leaves this module.
+64-bit xxh3 digest of its content (`child.content`). Nothing of the content leaves here.
 
 Numbers are digested by value: a Python float and the float64 row that default_collate
 makes of it are the same, and dtypes are judged from the signature instead.
@@ -9,7 +9,6 @@ makes of it are the same, and dtypes are judged from the signature instead.
 
 import dataclasses
 import json
-import pickle
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -18,6 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import xxhash
+
+from autoloader.child.content import (
+    digest_of_array,
+    digest_of_number,
+    digest_of_object,
+    digest_of_tensor,
+    digest_of_text,
+)
 
 Part = str | int
 Path = tuple[Part, ...]
@@ -47,13 +54,16 @@ def name_of(path: Path) -> str:
 
 
 def walk(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yield the leaves of an example with their paths, in a fixed order."""
+    """Yield the leaves of an example with their paths, in an order of their names.
+
+    The order of a mapping's keys is no content: it can follow from a set of strings,
+    which each process orders otherwise.
+    """
     if isinstance(value, Mapping):
-        for key in value:
-            yield from walk(
-                value[key], (*path, key if isinstance(key, int) else str(key))
-            )
-    elif isinstance(value, (list, tuple)):
+        for key in sorted(value.keys(), key=str):
+            is_number = isinstance(key, int) and not isinstance(key, bool)
+            yield from walk(value[key], (*path, key if is_number else str(key)))
+    elif isinstance(value, (list, tuple, range)):
         for place, item in enumerate(value):
             yield from walk(item, (*path, place))
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -71,76 +81,30 @@ def leaves(example: Any) -> list[Leaf]:
 def digest_leaf(path: Path, value: Any) -> Leaf:
     """Return one leaf: its kind, element type, shape and digest."""
     if isinstance(value, torch.Tensor):
-        return _digest_tensor(path, value)
-    if isinstance(value, np.ndarray):
-        return _digest_array(path, value)
-    if isinstance(value, (bool, int, float, complex, np.generic)):
-        dtype = str(value.dtype) if isinstance(value, np.generic) else None
-        kind = "number" if dtype else type(value).__name__
-        return Leaf(path, kind, dtype, (), _number(value), 8)
+        dtype, shape = str(value.dtype).removeprefix("torch."), _shape_of(value)
+        return Leaf(path, "tensor", dtype, shape, *digest_of_tensor(value))
+    if isinstance(value, (np.ndarray, np.void)):
+        array = np.asanyarray(value)
+        dtype, shape = str(array.dtype), tuple(array.shape)
+        return Leaf(path, "array", dtype, shape, digest_of_array(array), array.nbytes)
     if isinstance(value, str):
-        data = value.encode("utf-8", "surrogatepass")
-        return Leaf(path, "str", None, None, xxhash.xxh3_64_intdigest(data), len(data))
-    if isinstance(value, (bytes, bytearray)):
+        return Leaf(path, "str", None, None, *digest_of_text(value))
+    if isinstance(value, (bytes, bytearray, memoryview)):
         digest = xxhash.xxh3_64_intdigest(value)
         return Leaf(path, "bytes", None, None, digest, len(value))
     if value is None:
         return Leaf(path, "none", None, None, 0, 0)
-    return _digest_object(path, value)
-
-
-def _digest_tensor(path: Path, value: torch.Tensor) -> Leaf:
-    dtype, shape = str(value.dtype).removeprefix("torch."), tuple(value.shape)
-    if value.layout is not torch.strided or value.is_quantized:
-        return _digest_object(path, value)
-    if value.dim() == 0 and value.dtype in _VALUE_TYPES:
-        return Leaf(
-            path, "tensor", dtype, (), _number(value.item()), value.element_size()
-        )
-    plain = value.detach().cpu().contiguous().reshape(-1)
-    data = plain.view(torch.uint8).numpy() if plain.numel() else b""
-    return Leaf(
-        path, "tensor", dtype, shape, xxhash.xxh3_64_intdigest(data), value.nbytes
-    )
-
-
-def _digest_array(path: Path, value: np.ndarray[Any, Any]) -> Leaf:
-    dtype, shape = str(value.dtype), tuple(value.shape)
-    if value.dtype.hasobject:
-        return _digest_object(path, value)
-    if value.ndim == 0 and value.dtype.kind in "biuf":
-        return Leaf(path, "array", dtype, (), _number(value.item()), value.itemsize)
-    data = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
-    digest = xxhash.xxh3_64_intdigest(data if data.size else b"")
-    return Leaf(path, "array", dtype, shape, digest, value.nbytes)
-
-
-def _digest_object(path: Path, value: object) -> Leaf:
-    """Digest what has no bytes of its own by its pickle, or by its type alone."""
+    if isinstance(value, (bool, int, float, complex, np.generic)):
+        dtype_name = str(value.dtype) if isinstance(value, np.generic) else None
+        kind = "number" if dtype_name else type(value).__name__
+        return Leaf(path, kind, dtype_name, (), digest_of_number(value), 8)
     kind = type(value).__qualname__
-    try:
-        data = pickle.dumps(value, protocol=5)
-    except Exception:  # noqa: BLE001  # whatever __reduce__ raises: the type remains
-        data = kind.encode()
-    return Leaf(path, kind, None, None, xxhash.xxh3_64_intdigest(data), len(data))
+    return Leaf(path, kind, None, None, *digest_of_object(value))
 
 
-_VALUE_TYPES = {
-    torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
-    torch.float16, torch.bfloat16, torch.float32, torch.float64,
-}  # fmt: skip
-
-
-def _number(value: Any) -> int:
-    """Digest a number by its value: 1, True and 1.0 differ only in the signature."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, (bool, int)) and -(2**53) < value < 2**53:
-        value = float(value)
-    data = (
-        struct.pack("=d", value) if isinstance(value, float) else repr(value).encode()
-    )
-    return xxhash.xxh3_64_intdigest(data)
+def _shape_of(tensor: torch.Tensor) -> tuple[int, ...] | None:
+    """Return the sizes; None for a nested tensor, which has no regular ones."""
+    return None if tensor.is_nested else tuple(tensor.shape)
 
 
 def combine(found: Sequence[Leaf]) -> int:
@@ -153,7 +117,7 @@ def combine(found: Sequence[Leaf]) -> int:
 
 @lru_cache(maxsize=4096)
 def _path_digest(path: Path) -> int:
-    return xxhash.xxh3_64_intdigest(name_of(path).encode())
+    return digest_of_text(name_of(path))[0]
 
 
 def signature(found: Sequence[Leaf], free_shapes: frozenset[str] = frozenset()) -> str:
@@ -177,6 +141,13 @@ def _signature(parts: tuple[Any, ...], free_shapes: frozenset[str]) -> str:
         sizes = None if shape is None else list(shape)
         rows.append([name, kind, dtype, "free" if name in free_shapes else sizes])
     return json.dumps(rows)
+
+
+@lru_cache(maxsize=4096)
+def shapes_in(signature: str) -> tuple[tuple[int, ...] | None, ...]:
+    """Return the shape of each leaf of a signature, in order; None: none, or free."""
+    shapes = (row[3] for row in json.loads(signature))
+    return tuple(tuple(sizes) if isinstance(sizes, list) else None for sizes in shapes)
 
 
 class ExampleDigest(NamedTuple):

@@ -9,6 +9,7 @@ import re
 import signal
 import traceback
 from pathlib import Path
+from typing import Any
 
 from autoloader.values.outcome import Failure
 
@@ -99,10 +100,11 @@ def _exit_codes(exc: BaseException) -> list[int]:
     waits = isinstance(
         exc, (ConnectionError, EOFError, FileNotFoundError, RuntimeError)
     )
-    codes = []
+    codes: list[int] = []
     for frame, _line in traceback.walk_tb(exc.__traceback__):
-        workers = getattr(frame.f_locals.get("self"), "_workers", None)
-        for worker in workers if isinstance(workers, list) else ():
+        found = getattr(frame.f_locals.get("self"), "_workers", None)
+        workers: list[Any] = found if isinstance(found, list) else []
+        for worker in workers:
             if waits and not codes:
                 worker.join(timeout=REAP_S / max(1, len(workers)))
             if worker.exitcode is not None:

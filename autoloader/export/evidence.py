@@ -52,9 +52,7 @@ class Evidence:
     @property
     def chosen(self) -> LoaderConfig:
         """The config that is recommended: the choice, or the best where none meets."""
-        chosen = self.result.choice.config or self.result.choice.best
-        assert chosen is not None, "a result names a best config"
-        return chosen
+        return self.result.recommended
 
     def outcome_of(self, config: LoaderConfig | None) -> Outcome | None:
         """Return the outcome of a config that was measured, else None."""
@@ -243,7 +241,7 @@ def _cautions(evidence: Evidence) -> list[dict[str, Any]]:
                 "code": "ranks_not_measured_together",
                 "count": evidence.ranks,
                 "message": (
-                    f"one of {evidence.ranks} ranks was measured, on its share of the CPUs; "
+                    f"one of {evidence.ranks} ranks was measured, on its share of CPUs; "
                     "what ranks share (storage, memory bandwidth) is not in the numbers"
                 ),
                 "hint": None,
@@ -269,5 +267,5 @@ def _scope(evidence: Evidence) -> dict[str, Any]:
         "start_method": facts.start_method,
         "fields": [item.to_dict() for item in facts.fields],
         "arguments": [list(pair) for pair in evidence.source.arguments],
-        "excluded": "start-up and warm-up from the steady rate only; no reading was dropped",
+        "excluded": "start-up and warm-up, from the steady rate only; no reading",
     }

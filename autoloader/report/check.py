@@ -47,20 +47,20 @@ def _verdict(check: Mapping[str, Any]) -> Text:
             label=facts["label"],
             random_fields=[item["path"] for item in facts["fields"] if item["random"]],
         )
-        return Text(f"Passed: {clean(same)}.", style="chosen")
+        return Text.assemble(("Passed:", "chosen"), f" {clean(same)}.")
     runs = check["runs"]
     wrong = sum(run["status"] != "passed" for run in runs)
-    said = f"Not passed: {wrong} of {len(runs)} configs deliver other data, or none."
-    return Text(said, style="bad")
+    said = f" {wrong} of {len(runs)} configs deliver other data, or none."
+    return Text.assemble(("Not passed:", "bad"), said)
 
 
 def _dataset(facts: Mapping[str, Any]) -> RenderableType:
     """Return the dataset's size and the fields of an example."""
     kind = "by index" if facts["kind"] == "map" else "as a stream"
     head = Text(clean(f"{facts['name']}, {facts['length']:,} examples, read {kind}"))
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="label")
     for heading in ("field", "type", "dtype", "shape", ""):
-        table.add_column(Text(heading, style="label"), overflow="fold")
+        table.add_column(heading, overflow="fold")
     for item in facts["fields"]:
         notes = ["label"] if item["path"] == facts["label"] else []
         notes += ["random"] if item["random"] else []

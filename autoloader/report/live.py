@@ -97,7 +97,7 @@ class LiveView:
 
     def on_caution(self, message: str, hint: str | None) -> None:
         """Write what is worth knowing above the region, where it stays."""
-        said = Text("caution ", style="doubt").append(clean(message), style="default")
+        said = Text.assemble(("caution", "doubt"), f"  {clean(message)}")
         if hint:
-            said.append(f"\n  {clean(hint)}", style="label")
+            said.append(f"\n         {clean(hint)}", style="label")
         self._console.print(said)

@@ -49,6 +49,10 @@ class Progress:
     """Latest trial that was not."""
     counts: Counter[Status] = field(default_factory=Counter)
     rounds: list[Round] = field(default_factory=list)
+    """Rounds of the race so far."""
+    standings: tuple[Standing, ...] = ()
+    """Who is in the race, in the order in which they first ran. For their ratios only:
+    what a config is judged to be has fixed looks."""
     _rates: dict[LoaderConfig, float] = field(default_factory=dict)
 
     def on_phase(self, name: str, detail: str, budget: Budget) -> None:
@@ -66,7 +70,7 @@ class Progress:
 
     def on_outcome(self, outcome: Outcome) -> None:
         """Note what came of a trial."""
-        self.running = None
+        self.running, self.stage, self.done = None, "", 0
         self.counts[outcome.status] += 1
         rate = rate_of(outcome)
         if rate is None:
@@ -78,6 +82,8 @@ class Progress:
     def on_round(self, rates: Round) -> None:
         """Note a round of the race."""
         self.rounds.append(rates)
+        # worked out here, between two passes, and not whenever the screen is drawn
+        self.standings = Standings.of(self.rounds, self.target).table
 
     @property
     def fastest(self) -> Rated | None:
@@ -97,14 +103,6 @@ class Progress:
         if not enough:
             return None
         return self._rated(min(enough, key=lambda config: simplicity(config, ())))
-
-    @property
-    def standings(self) -> tuple[Standing, ...]:
-        """Who is in the race, in the order in which they first ran.
-
-        For their ratios only: what a config is judged to be has fixed looks.
-        """
-        return Standings.of(self.rounds, self.target).table
 
     @property
     def unit(self) -> Literal["examples", "batches"]:

@@ -37,8 +37,9 @@ def draw(progress: Progress, heading: Text) -> RenderableType:
         progress: what is known by now.
         heading: lines that stay the same: dataset, target, machine.
     """
+    blank = Text("")
     if progress.budget is None:
-        return heading
+        return Group(blank, heading)
     match progress.phase:
         case "search":
             body = [_now(progress), _so_far(progress)]
@@ -46,8 +47,8 @@ def draw(progress: Progress, heading: Text) -> RenderableType:
             body = [_race(progress), _now(progress)]
         case _:
             body = [_now(progress)]
-    blank = Text("")
-    return Group(heading, blank, _phase(progress, progress.budget), blank, *body)
+    phase = _phase(progress, progress.budget)
+    return Group(blank, heading, blank, phase, blank, *body)
 
 
 def heading_of(dataset: str, target: str, resources: str) -> Text:
@@ -70,7 +71,13 @@ def _phase(progress: Progress, budget: Budget) -> RenderableType:
     grid.add_column(ratio=1)
     grid.add_column(no_wrap=True, justify="right")
     spent = 1 - left_s / (budget.end - budget.begun)
-    bar = ProgressBar(total=1.0, completed=spent)
+    bar = ProgressBar(
+        total=1.0,
+        completed=spent,
+        style="label",
+        complete_style="done",
+        finished_style="done",
+    )
     grid.add_row(Text(progress.phase, style="strong"), bar, Text(left))
     return grid
 
@@ -84,8 +91,9 @@ def _now(progress: Progress) -> RenderableType:
     if progress.phase != "race":
         running = progress.running
         detail = "" if progress.phase == "search" else progress.detail
-        grid.add_row("running", _one_line(running.describe() if running else detail))
-    grid.add_row("stage", _one_line(stage))
+        what = running.describe() if running is not None else detail
+        grid.add_row("running", _one_line(what or "-"))
+    grid.add_row("stage", _one_line(stage or "-"))
     return grid
 
 
@@ -94,8 +102,8 @@ def _so_far(progress: Progress) -> RenderableType:
     grid = _facts()
     grid.add_row("last", _rated(progress.last))
     grid.add_row("fastest", _rated(progress.fastest))
-    grid.add_row("simplest", _rated(progress.simplest, " may meet the target"))
-    grid.add_row("trials", _fates(progress))
+    grid.add_row("simplest", _rated(progress.simplest, "  (may be enough)"))
+    grid.add_row("trials", _fates(progress) or Text("-", style="label"))
     if progress.last_failed is not None:
         failed = FailedTrial.of(progress.last_failed)
         said = f"{failed.config.describe()}: {failed.reason}"
@@ -107,7 +115,7 @@ def _race(progress: Progress) -> RenderableType:
     """Return the finalists against the target, after the rounds so far."""
     looks = ", ".join(map(str, LOOKS[:-1])) + f" or {LOOKS[-1]}"
     count = len(progress.rounds)
-    title = f"{count} round{'' if count == 1 else 's'}; looked at after {looks}"
+    title = f"{count} round{'' if count == 1 else 's'}; decided after {looks}"
     grid = Table.grid(padding=(0, 2))
     grid.add_column()
     grid.add_column(no_wrap=True, justify="right")
@@ -127,13 +135,15 @@ def _race(progress: Progress) -> RenderableType:
 
 def _gauge(share: float) -> Text:
     """Return a bar that shows a share of the target, and where the target is."""
-    filled = round(min(share / _GAUGE_END, 1.0) * _GAUGE_WIDTH)
-    mark = round(_GAUGE_WIDTH / _GAUGE_END)
-    cells = ["█" if place < filled else " " for place in range(_GAUGE_WIDTH)]
-    gauge = Text("".join(cells[:mark]), style="cyan")
-    gauge.append("│", style="strong")
-    gauge.append("".join(cells[mark:]), style="cyan")
-    return gauge.append(f" {share * 100:4.0f} %")
+    filled = int(min(share / _GAUGE_END, 1.0) * _GAUGE_WIDTH)
+    mark = int(_GAUGE_WIDTH / _GAUGE_END)
+    bar = f"{'━' * filled:<{_GAUGE_WIDTH}}"
+    return Text.assemble(
+        (bar[:mark], "done"),
+        ("│", "strong"),
+        (bar[mark:], "done"),
+        f" {share * 100:4.0f} %",
+    )
 
 
 def _facts() -> Table:

@@ -6,6 +6,7 @@ them.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -181,13 +182,20 @@ def next_step(result: TuneResult) -> str | None:
         case "met":
             return f'loader = autoloader.load("{result.written}").dataloader(dataset)'
         case "undecided":
-            minutes = max(1, round(2 * result.seconds / 60))
+            minutes = math.ceil(2 * _spent_s(result) / 60)
             return f"the same command with twice the time: --budget {minutes}m"
         case "not_met":
             standings = result.result.standings
             if standings is None or standings.target.examples_per_s is None:
                 return None
             return "the same command with --target 95%: the simplest near the fastest"
+
+
+def _spent_s(result: TuneResult) -> float:
+    """Return the seconds that the study took, earlier runs of it included."""
+    found = result.recommendation.data if result.recommendation is not None else {}
+    spent_s: float = found.get("study", {}).get("seconds", result.seconds)
+    return spent_s
 
 
 def resources(machine: Machine) -> str:

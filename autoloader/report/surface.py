@@ -25,10 +25,11 @@ _STYLES = {
     "bad": "red",
     "doubt": "yellow",
     "chosen": "bold green",
+    "done": "cyan",
 }
 
 # One column each, as what they stand for.
-_ASCII = str.maketrans("\u2013\u00d7…▸·━╸╺│█", "-x.>,---|#")
+_ASCII = str.maketrans("\u2013\u00d7…▸·━╸╺│", "-x.>,---|")
 
 
 def is_terminal(stream: TextIO) -> bool:

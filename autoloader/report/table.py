@@ -31,12 +31,7 @@ _VERDICT_STYLES = {"met": "chosen", "not_met": "bad", "undecided": "doubt"}
 
 def draw(report: TuneReport) -> RenderableType:
     """Return the whole report: cautions, verdict, table, failed trials, facts."""
-    verdict = clean(report.verdict)
-    sentence = f"{verdict[:1].upper()}{verdict[1:]}."
-    parts: list[RenderableType] = [
-        Text(sentence, style=_VERDICT_STYLES[report.state]),
-        _table(report.rows),
-    ]
+    parts: list[RenderableType] = [_verdict(report), _table(report.rows)]
     if report.cautions:
         parts.insert(0, _cautions(report))
     if report.failed:
@@ -62,6 +57,13 @@ def with_hint(said: str, hint: str | None) -> Text:
     return text.append(f"\n{clean(hint)}", style="label") if hint else text
 
 
+def _verdict(report: TuneReport) -> Text:
+    state, colon, reason = clean(report.verdict).partition(":")
+    return Text.assemble(
+        (state.capitalize() + colon, _VERDICT_STYLES[report.state]), f"{reason}."
+    )
+
+
 def _cautions(report: TuneReport) -> RenderableType:
     return labelled(
         (
@@ -78,17 +80,17 @@ def _cautions(report: TuneReport) -> RenderableType:
 
 
 def _table(rows: Iterable[ConfigRow]) -> RenderableType:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), leading=1)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="label")
     table.add_column("", overflow="fold")
     for heading in ("workers", "examples/s", "vs default", "memory"):
-        table.add_column(Text(heading, style="label"), justify="right", no_wrap=True)
+        table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         title = (f"▸ {row.title}", "chosen") if row.is_chosen else (row.title, "strong")
         table.add_row(
             _two_lines(Text(*title), _other_settings(row)),
             Text(str(row.config.num_workers)),
             _rate(row),
-            _interval(row.relative, _multiple),
+            _interval(row.relative, _multiple_like(row.relative)),
             _memory(row),
         )
     return table
@@ -122,10 +124,11 @@ def _interval(interval: Interval | None, words: Callable[[float], str]) -> Text:
     return _two_lines(Text(words(interval.median)), ends)
 
 
-def _multiple(ratio: float) -> str:
-    """Return a ratio with as many digits as readings on shared machines carry."""
-    digits = 2 if ratio < 2 else 1 if ratio < 100 else 0
-    return f"{ratio:,.{digits}f}{_TIMES}"
+def _multiple_like(interval: Interval | None) -> Callable[[float], str]:
+    """Return how ratios are written: with as many digits as this one carries."""
+    median = 1.0 if interval is None else interval.median
+    digits = 2 if median < 2 else 1 if median < 100 else 0
+    return lambda ratio: f"{ratio:,.{digits}f}{_TIMES}"
 
 
 def _memory(row: ConfigRow) -> Text:
@@ -145,6 +148,8 @@ def _failed(report: TuneReport) -> RenderableType:
         said = Text(trial.config.describe()).append(f"\n{clean(trial.reason)}")
         if trial.hint and trial.code not in told:
             said.append(f"\n{clean(trial.hint)}", style="label")
+        if trial.log:
+            said.append(f"\nlog folder: {clean(trial.log)}", style="label")
         told.add(trial.code)
         lines.append((fate, said))
     return labelled(lines)

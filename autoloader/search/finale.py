@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from autoloader.errors import DataError
 from autoloader.measure.intervals import median
 from autoloader.measure.throughput import epoch_rate
 from autoloader.search.budget import Budget
@@ -44,6 +45,19 @@ class Result:
     """Whole verifications that passed."""
     memory: dict[LoaderConfig, MemoryReading]
     """Last weighing of each config, over two epochs where it was verified."""
+
+    @property
+    def recommended(self) -> LoaderConfig:
+        """The choice, or the best config where none meets the target.
+
+        Raises:
+            DataError: no config came through race and verification.
+        """
+        found = self.choice.config or self.choice.best
+        if found is None:
+            msg = f"no config is left to recommend: {self.choice.reason}"
+            raise DataError(msg)
+        return found
 
 
 @dataclass(slots=True, kw_only=True)
@@ -114,13 +128,18 @@ class Finale:
         )
         cost = {item.config: _pass_s(item) for item in measured}
         room_s = (self._race_end() - self.budget.clock()) / LOOKS[0]
-        room_s -= cost.get(self.default_config, 0.0) / 2
+        default_s = cost.get(self.default_config, 0.0)
         kept: list[LoaderConfig] = []
         for config in ranked:
-            if len(kept) >= 2 and sum(cost[item] for item in [*kept, config]) > room_s:
+            taken_s = sum(cost[item] for item in [*kept, config]) + default_s / 2
+            if len(kept) >= 2 and taken_s > room_s:
                 break
             kept.append(config)
-        return tuple(kept)
+        # PyTorch's default runs in every second round, in each where there is time
+        taken_s = sum(cost[item] for item in kept) + default_s
+        if default_s and taken_s <= room_s:
+            kept.append(self.default_config)
+        return tuple(dict.fromkeys(kept))
 
     def _race_end(self) -> float:
         return self.budget.end - self._verification_s()
@@ -163,9 +182,9 @@ class Finale:
         )
 
     def _read(self, config: LoaderConfig) -> float | None:
-        outcome = self.record.of_config(config)
-        assert outcome is not None, "only measured configs are raced"
-        assert outcome.verdict is not None, "only gated configs are raced"
+        outcome = self.record[config]
+        if outcome.verdict is None:
+            return None
         reading = self.runner.time(config, verdict=outcome.verdict, purpose="race")
         if isinstance(reading, Failure):
             return None
@@ -174,8 +193,7 @@ class Finale:
 
     def _verify(self, config: LoaderConfig) -> None:
         """Verify a config whole and weigh it over two epochs; exclude it on failure."""
-        outcome = self.record.of_config(config)
-        assert outcome is not None, "only raced configs are verified"
+        outcome = self.record[config]
         rate = median([epoch_rate(reading) for reading in outcome.readings])
         self.on_phase("verification", config.describe())
         verdict = self.runner.gate(config, examples=self._verify_examples(rate))

@@ -81,7 +81,9 @@ class StudyKey:
         """Name that people recognise, with a digest that keeps studies apart."""
         text = json.dumps(self.to_dict(), sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-        slug = re.sub(r"[^A-Za-z0-9]+", "-", self.source.spec).strip("-")[-40:]
+        module, _, attribute = self.source.spec.rpartition(":")
+        name = Path(module).stem if module.endswith(".py") else module
+        slug = re.sub(r"[^A-Za-z0-9]+", "-", f"{name}-{attribute}").strip("-")[-48:]
         return f"{slug}-{digest}"
 
 
@@ -124,8 +126,14 @@ class StudyFolder:
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was learned in it yet."""
+        names = ("study.json", "outcomes.jsonl")
+        return not any((self.path / name).exists() for name in names)
+
     def read(self) -> StudyState | None:
-        """Return the state of an earlier run; None where there is none to go on with."""
+        """Return the state of an earlier run; None where there is none to use."""
         try:
             data = json.loads((self.path / "study.json").read_text(encoding="utf-8"))
             if data["schema"] != SCHEMA or data["key"] != self._key.to_dict():

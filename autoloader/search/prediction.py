@@ -50,7 +50,7 @@ def cannot_fit(
                 f"{in_flight} need {format_bytes(queued)} of shared memory, "
                 f"{format_bytes(room)} are free"
             ),
-            hint="a larger /dev/shm (docker run --shm-size), or fewer batches in flight",
+            hint="enlarge /dev/shm (docker run --shm-size), or have fewer in flight",
         )
     if memory_bytes is not None and queued > memory_bytes:
         return Failure(
@@ -72,7 +72,9 @@ def cannot_fit(
         return Failure(
             kind="descriptors_exhausted",
             phase="prediction",
-            message=f"{in_flight} need about {descriptors} open files, the limit is {limit}",
+            message=(
+                f"{in_flight} need about {descriptors} open files, the limit is {limit}"
+            ),
             hint="raise `ulimit -n`",
         )
     return None

@@ -62,6 +62,13 @@ class Record:
             (item for item in self._outcomes.values() if item.config == config), None
         )
 
+    def __getitem__(self, config: LoaderConfig) -> Outcome:
+        """Return the outcome of a config; KeyError where it was not tried."""
+        found = self.of_config(config)
+        if found is None:
+            raise KeyError(config)
+        return found
+
     def add(self, outcome: Outcome) -> None:
         """Append an outcome; it is on the disk when this returns."""
         self._append({"record": "trial", "outcome": outcome.to_dict()})

@@ -268,8 +268,14 @@ def _met(standing: Standing, ascending: Sequence[Standing], left: Standings) -> 
         f"the simplest of {len(ascending)} raced configs that meets "
         f"{left.target.describe()}"
     )
-    if any(other.judgement is Judgement.UNDECIDED for other in simpler):
-        reason += f"; after {_rounds(left)} a simpler one is too close to tell"
+    doubtful = [item for item in simpler if item.judgement is Judgement.UNDECIDED]
+    if doubtful:
+        closest = max(doubtful, key=lambda item: item.ratio)
+        times = "time" if closest.rounds == 1 else "times"
+        reason += (
+            f"; {closest.config.describe()} is simpler and was {closest.ratio:.2f} of "
+            f"what is wanted, read {closest.rounds} {times}: too few to exclude it"
+        )
     return Choice(config=standing.config, state="met", best=left.best, reason=reason)
 
 

@@ -25,7 +25,7 @@ from autoloader.values.outcome import Outcome, Status
 STUDY_NAME = "autoloader"
 
 STARTUP_TRIALS = 6
-"""Random proposals before TPE's model; 10 by default, which is half of a short study."""
+"""Random proposals before TPE's model; its own 10 are half of a short study."""
 
 MOST_REPEATS = 16
 """Proposals of known configs in a row after which the simplest new one is taken."""
@@ -193,10 +193,11 @@ def _params(config: LoaderConfig) -> dict[str, Any]:
 
 
 def _allowed(distribution: optuna.distributions.BaseDistribution, value: Any) -> bool:
+    if isinstance(distribution, CategoricalDistribution):
+        return value in distribution.choices
     if isinstance(distribution, IntDistribution):
         return bool(distribution.low <= value <= distribution.high)
-    assert isinstance(distribution, CategoricalDistribution)
-    return value in distribution.choices
+    return False
 
 
 def _attributes(outcome: Outcome) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from autoloader.search.prediction import cannot_fit
 from autoloader.units import format_bytes
@@ -48,37 +49,18 @@ def run_trial(
         clock: seconds, for the trial's own duration.
     """
     begun = clock()
-    verdict: Verdict | None = None
-    memory: MemoryReading | None = None
-    readings: tuple[Reading, ...] = ()
+    passes = _Passes(runner, config, memory_bytes)
     failure = cannot_fit(
         config, facts=facts, machine=machine, memory_bytes=memory_bytes
     )
-    status = failure.status if failure is not None else Status.MEASURED
     if failure is None:
-        gated = runner.gate(config, examples=GATE_EXAMPLES)
-        if isinstance(gated, Failure):
-            failure = gated
-        else:
-            verdict = gated
-            if not verdict.passed:
-                status = Status.REFUSED
-    if failure is None and status is Status.MEASURED:
-        weighed = runner.weigh(config, examples=0)
-        if isinstance(weighed, Failure):
-            failure = weighed
-        else:
-            memory = weighed
-            failure = over_budget(memory, memory_bytes)
-    if failure is None and status is Status.MEASURED:
-        assert verdict is not None
-        timed = runner.time(config, verdict=verdict, purpose="search")
-        if isinstance(timed, Failure):
-            failure = timed
-        else:
-            readings = (timed,)
+        failure = passes.run()
     if failure is not None:
         status = failure.status
+    elif passes.readings:
+        status = Status.MEASURED
+    else:
+        status = Status.REFUSED
     return Outcome(
         number=number,
         config=config,
@@ -86,11 +68,44 @@ def run_trial(
         source=source,
         isolation=runner.isolation,
         seconds=clock() - begun,
-        verdict=verdict,
-        readings=readings,
-        memory=memory,
+        verdict=passes.verdict,
+        readings=passes.readings,
+        memory=passes.memory,
         failure=failure,
     )
+
+
+@dataclass(slots=True)
+class _Passes:
+    """What the passes of one trial have brought so far."""
+
+    runner: TrialRunner
+    config: LoaderConfig
+    memory_bytes: int | None
+    verdict: Verdict | None = None
+    memory: MemoryReading | None = None
+    readings: tuple[Reading, ...] = ()
+
+    def run(self) -> Failure | None:
+        """Gate, weigh and time the config; return what ended it early."""
+        gated = self.runner.gate(self.config, examples=GATE_EXAMPLES)
+        if isinstance(gated, Failure):
+            return gated
+        self.verdict = gated
+        if not gated.passed:
+            return None
+        weighed = self.runner.weigh(self.config, examples=0)
+        if isinstance(weighed, Failure):
+            return weighed
+        self.memory = weighed
+        too_large = over_budget(weighed, self.memory_bytes)
+        if too_large is not None:
+            return too_large
+        timed = self.runner.time(self.config, verdict=gated, purpose="search")
+        if isinstance(timed, Failure):
+            return timed
+        self.readings = (timed,)
+        return None
 
 
 def over_budget(memory: MemoryReading, memory_bytes: int | None) -> Failure | None:

@@ -20,7 +20,7 @@ from autoloader.values.job import Reference, ReferenceOrder
 from autoloader.values.scope import DatasetFacts, Scope
 
 STALL_S = 300.0
-"""Longest time without progress: imports over a network file system can take minutes."""
+"""Longest time without progress: imports over a network take minutes."""
 
 
 def read_reference(

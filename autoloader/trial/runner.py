@@ -10,12 +10,11 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from autoloader.audit.ledger import ArrivalLedger, ReferenceLedger, ScopeList
 from autoloader.audit.policy import apply_policy
 from autoloader.audit.verdict import Expectation, judge
-from autoloader.child.failures import signal_name
 from autoloader.child.stages import StageBoard
 from autoloader.errors import ProtocolError
 from autoloader.trial.aftercare import (
@@ -25,23 +24,19 @@ from autoloader.trial.aftercare import (
     end_session,
     remove_folder,
 )
-from autoloader.trial.child import Child, ChildDied, ChildHung, Tick
-from autoloader.trial.reference import error_of
+from autoloader.trial.child import ChildDied, ChildHung, Tick
+from autoloader.trial.hosting import HostKeeper, Isolation
+from autoloader.trial.logs import death, last_number, tidy
 from autoloader.values.config import LoaderConfig
 from autoloader.values.job import PassOrder, Reference
 from autoloader.values.outcome import Failure, MemoryReading, Reading, Verdict
 from autoloader.values.scope import SourceSpec
-
-Isolation = Literal["auto", "fork", "fresh"]
 
 STALL_S = 30.0
 """Least time without progress that counts as a hang."""
 
 STALL_BATCHES = 20
 """A hang is no sooner than this many batches' worth of reading in one process."""
-
-OPEN_STALL_S = 300.0
-"""Time a host may take to import and build without progress."""
 
 
 class ProcessRunner:
@@ -74,24 +69,19 @@ class ProcessRunner:
         is_strict: bool = False,
         on_tick: Tick | None = None,
     ) -> None:
-        self._source = source
-        self._cpus = cpus
         self._allowed = allowed
         self._is_strict = is_strict
         self._reference = reference
         self._folder = folder
         self._tmp = tmp
-        self._wanted: Isolation = isolation
         self._stall_s = stall_s
         self._on_tick = on_tick
-        self._host: Child | None = None
-        self._host_board: StageBoard | None = None
-        self._why_fresh: str | None = (
-            "--isolation fresh" if isolation == "fresh" else None
-        )
-        self._number = 0
+        self._number = last_number(folder)
         self._trial_pid: int | None = None
         self._book = SessionBook(folder / "sessions.jsonl")
+        self._keeper = HostKeeper(
+            source, reference, isolation=isolation, cpus=cpus, book=self._book
+        )
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._book.sweep()
 
@@ -113,7 +103,7 @@ class ProcessRunner:
         if self._trial_pid is not None:
             end_session(self._trial_pid, patience_s=0.0)
             self._trial_pid = None
-        self._drop_host()
+        self._keeper.drop()
         remove_folder(self._tmp)
         with contextlib.suppress(OSError):
             (self._folder / "sessions.jsonl").unlink()
@@ -121,12 +111,12 @@ class ProcessRunner:
     @property
     def isolation(self) -> str:
         """How the next pass's process is made: `fork` or `fresh`."""
-        return "fork" if self._why_fresh is None else "fresh"
+        return self._keeper.isolation
 
     @property
     def why_fresh(self) -> str | None:
         """Why passes get fresh processes; None where they are forked."""
-        return self._why_fresh
+        return self._keeper.why_fresh
 
     def gate(self, config: LoaderConfig, *, examples: int) -> Verdict | Failure:
         """Compare what `config` delivers over two epochs with the reference."""
@@ -157,6 +147,7 @@ class ProcessRunner:
         )
         for ledger in logs.glob("arrived*"):
             ledger.unlink()
+        tidy(logs)
         return apply_policy(verdict, allowed=self._allowed, is_strict=self._is_strict)
 
     def time(
@@ -174,7 +165,7 @@ class ProcessRunner:
             return Failure(
                 kind="crashed",
                 phase="timed",
-                message=f"{arrived} examples arrived where {answer['expected']} were asked for",
+                message=f"{arrived} of {answer['expected']} examples arrived",
                 log=str(logs),
             )
         return Reading(
@@ -216,8 +207,6 @@ class ProcessRunner:
         self._number += 1
         name = f"{self._number:04d}-{kind}"
         logs, tmp = self._folder / name, self._tmp / f"{self._number}"
-        if logs.exists():
-            remove_folder(logs)
         logs.mkdir(mode=0o700)
         tmp.mkdir(parents=True, mode=0o700)
         order = PassOrder(
@@ -237,26 +226,31 @@ class ProcessRunner:
         """Run one pass and clean up after it."""
         watch = SharedMemoryWatch()
         board = StageBoard.create(logs / "stage")
+        failed = True
         try:
-            return self._ask(order, logs, board)
+            answer = self._ask(order, logs, board)
+            failed = isinstance(answer, Failure)
+            return answer
         finally:
             board.close()
             if self._trial_pid is not None:
                 end_session(self._trial_pid, patience_s=0.5)
                 self._trial_pid = None
             if order.in_process:
-                self._drop_host()
+                self._keeper.drop()
             remove_folder(Path(order.tmp))
             watch.sweep()
+            if not failed:
+                tidy(logs)
 
     def _ask(
         self, order: PassOrder, logs: Path, board: StageBoard
     ) -> dict[str, Any] | Failure:
-        host = self._open_host(order)
+        host = self._keeper.open(order, self._folder, self._tmp)
         if isinstance(host, Failure):
             return host
         if self.isolation == "fresh" and not order.in_process:
-            self._drop_host()
+            self._keeper.drop()
             return self._retry_fresh(order, logs, board)
         stall_s = self._stall_of(order.config)
         host.order({"order": order.to_dict(), "board": str(logs / "stage")})
@@ -273,36 +267,36 @@ class ProcessRunner:
                     case "failed":
                         result = Failure.from_dict(message["failure"])
                     case "exited":
-                        self._note_unsafe(message["unsafe"])
-                        return result or _death(message["code"], order, logs, board)
+                        self._keeper.note_unsafe(message["unsafe"])
+                        return result or death(message["code"], order, logs, board)
                     case other:
                         msg = f"a host answered {other!r} to a pass"
                         raise ProtocolError(msg)
                 if order.in_process and result is not None:
                     return result
         except ChildDied as exc:
-            self._drop_host()
-            return result or _death(exc.code, order, logs, board, who="host")
+            self._keeper.drop()
+            return result or death(exc.code, order, logs, board, who="host")
         except ChildHung as exc:
             return self._hung(exc, order, logs)
 
     def _retry_fresh(
         self, order: PassOrder, logs: Path, board: StageBoard
     ) -> dict[str, Any] | Failure:
-        """Run the pass in a fresh process: the host has just said that it cannot fork."""
+        """Run the pass in a fresh process: the host says that it cannot fork."""
         data = {**order.to_dict(), "in_process": True}
         fresh = PassOrder.from_dict(data)
         try:
             return self._ask(fresh, logs, board)
         finally:
-            self._drop_host()
+            self._keeper.drop()
 
     def _hung(self, exc: ChildHung, order: PassOrder, logs: Path) -> Failure:
         if self._trial_pid is not None:
             ask_for_stacks(self._trial_pid)
             end_session(self._trial_pid, patience_s=0.5)
             self._trial_pid = None
-        self._drop_host()
+        self._keeper.drop()
         return Failure(
             kind="hung",
             phase=order.kind,
@@ -314,89 +308,9 @@ class ProcessRunner:
             log=str(logs),
         )
 
-    def _open_host(self, order: PassOrder) -> Child | Failure:
-        if self._host is not None and self._host.is_alive:
-            return self._host
-        self._drop_host()
-        logs = self._folder / f"{self._number:04d}-host"
-        logs.mkdir(mode=0o700, exist_ok=True)
-        tmp = self._tmp / "h"
-        tmp.mkdir(parents=True, mode=0o700, exist_ok=True)
-        board = StageBoard.create(logs / "stage")
-        host = Child("host", logs=logs, tmp=tmp)
-        self._host, self._host_board = host, board
-        self._book.note(host.pid)
-        host.order(
-            {
-                "source": self._source.to_dict(),
-                "facts": self._reference.facts.to_dict(),
-                "scope": self._reference.scope.to_dict(),
-                "board": str(logs / "stage"),
-                "cpus": self._cpus,
-            }
-        )
-        try:
-            message = host.answer(board, stall_s=OPEN_STALL_S)
-        except ChildDied as exc:
-            self._drop_host()
-            return _death(exc.code, order, logs, board, who="host", kind="start_failed")
-        except ChildHung as exc:
-            self._drop_host()
-            return Failure(
-                kind="start_failed",
-                phase=order.kind,
-                message=f"building the dataset hangs ({exc.seconds:.0f} s)",
-                log=str(logs),
-            )
-        if message["event"] == "error":
-            self._drop_host()
-            raise error_of(message)
-        self._note_unsafe(message["unsafe"])
-        return host
-
-    def _note_unsafe(self, why: str | None) -> None:
-        if why is not None and self._wanted == "auto" and self._why_fresh is None:
-            self._why_fresh = why
-
-    def _drop_host(self) -> None:
-        if self._host is not None:
-            pid = self._host.pid
-            self._host.kill()
-            end_session(pid, patience_s=0.0)
-            self._host = None
-        if self._host_board is not None:
-            self._host_board.close()
-            self._host_board = None
-
     def _stall_of(self, config: LoaderConfig) -> float:
         if self._stall_s is not None:
             return self._stall_s
         batch_s = self._reference.facts.example_s * (config.batch_size or 1)
         sharing = max(1, config.num_workers)
         return max(STALL_S, STALL_BATCHES * batch_s * sharing)
-
-
-def _death(
-    code: int,
-    order: PassOrder,
-    logs: Path,
-    board: StageBoard,
-    *,
-    who: str = "trial",
-    kind: str = "crashed",
-) -> Failure:
-    """Return the failure that an end without an answer stands for."""
-    stage, done = board.read()
-    by_signal = signal_name(-code) if code < 0 else None
-    how = f"was killed by {by_signal}" if by_signal else f"left with exit code {code}"
-    return Failure(
-        kind=kind,
-        phase=order.kind,
-        message=f"the {who}'s process {how} while {stage.words}, after {done} batches",
-        hint="SIGKILL is often the kernel out of memory"
-        if by_signal == "SIGKILL"
-        else None,
-        exit_code=code if code >= 0 else None,
-        signal=by_signal,
-        log=str(logs),
-    )

@@ -1,1 +1,1 @@
-"""values."""
+"""Frozen values that parent, child and files have in common."""

@@ -3,13 +3,12 @@
 Holds no ranges (`search.space`) and builds no loader (`child.loader`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any
+from operator import index
+from typing import Any, Self, SupportsIndex
 
 from autoloader.errors import UsageError, did_you_mean
-from autoloader.values.decode import fields_of
+from autoloader.values.decode import value_of
 
 DEFAULT_PREFETCH = 2
 """What PyTorch takes for prefetch_factor where there are workers."""
@@ -45,6 +44,8 @@ class LoaderConfig:
     def __post_init__(self) -> None:
         """Check each setting by the rules that DataLoader itself has."""
         _check_int("num_workers", self.num_workers, 0)
+        _check_bool("pin_memory", self.pin_memory)
+        _check_bool("persistent_workers", self.persistent_workers)
         if self.batch_size is not None:
             _check_int("batch_size", self.batch_size, 1)
         if self.num_workers == 0:
@@ -64,25 +65,39 @@ class LoaderConfig:
     def canonical(
         cls,
         *,
-        num_workers: int,
-        batch_size: int | None,
-        prefetch_factor: int | None = None,
+        num_workers: SupportsIndex,
+        batch_size: SupportsIndex | None,
+        prefetch_factor: SupportsIndex | None = None,
         pin_memory: bool = False,
         persistent_workers: bool = False,
-    ) -> LoaderConfig:
-        """Return the config, with what means nothing at 0 workers left out."""
-        if num_workers == 0:
-            return cls(num_workers=0, pin_memory=pin_memory, batch_size=batch_size)
+    ) -> Self:
+        """Return the config, with what means nothing at 0 workers left out.
+
+        Args:
+            num_workers: any kind of whole number, numpy's included.
+            batch_size: as above.
+            prefetch_factor: as above; None takes PyTorch's default.
+            pin_memory: as it stands.
+            persistent_workers: as it stands.
+
+        Raises:
+            UsageError: a value that DataLoader would refuse.
+        """
+        workers = _plain_int(num_workers)
+        if workers == 0:
+            prefetch_factor, persistent_workers = None, False
+        elif prefetch_factor is None:
+            prefetch_factor = DEFAULT_PREFETCH
         return cls(
-            num_workers=num_workers,
-            prefetch_factor=prefetch_factor or DEFAULT_PREFETCH,
+            num_workers=workers,
+            prefetch_factor=_plain_int(prefetch_factor),
             pin_memory=pin_memory,
             persistent_workers=persistent_workers,
-            batch_size=batch_size,
+            batch_size=_plain_int(batch_size),
         )
 
     @classmethod
-    def parse(cls, text: str, *, batch_size: int | None) -> LoaderConfig:
+    def parse(cls, text: str, *, batch_size: int | None) -> Self:
         """Read `num_workers=4,prefetch_factor=2`.
 
         Args:
@@ -90,28 +105,34 @@ class LoaderConfig:
             batch_size: what holds where the text names none.
 
         Raises:
-            UsageError: an unknown name, a value of the wrong type, or a rule broken.
+            UsageError: an unknown name, a name given twice, a value of the wrong type,
+                or a rule broken.
         """
-        found: dict[str, Any] = {"num_workers": 0, "batch_size": batch_size}
+        named: dict[str, Any] = {}
         for part in filter(None, (piece.strip() for piece in text.split(","))):
             name, equals, value = (piece.strip() for piece in part.partition("="))
             if name not in _KNOBS or not equals:
-                msg = f"a config is name=value with names {', '.join(_KNOBS)}, got {part!r}"
+                known = ", ".join(_KNOBS)
+                msg = f"a config is name=value with names {known}, got {part!r}"
                 raise UsageError(msg, hint=did_you_mean(name, _KNOBS))
-            found[name] = _parse_value(name, value)
+            if name in named:
+                msg = f"a config names each setting once, got {name} twice"
+                raise UsageError(msg)
+            named[name] = _parse_value(name, value)
+        found = {"num_workers": 0, "batch_size": batch_size, **named}
         if found["num_workers"] and found.get("prefetch_factor") is None:
             found["prefetch_factor"] = DEFAULT_PREFETCH
         return cls(**found)
 
     @classmethod
-    def from_dict(cls, data: object) -> LoaderConfig:
+    def from_dict(cls, data: object) -> Self:
         """Return the config that `to_dict` or `dataloader_kwargs` wrote.
 
         Raises:
-            StoredFileError: an unknown or missing key.
-            UsageError: a value that DataLoader would refuse.
+            StoredFileError: an unknown or missing key, or a value that DataLoader would
+                refuse.
         """
-        return cls(**fields_of(cls, data))
+        return value_of(cls, data)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all five settings, None included."""
@@ -148,6 +169,18 @@ def _check_int(name: str, value: object, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         msg = f"{name} must be a whole number of at least {least}, got {value!r}"
         raise UsageError(msg)
+
+
+def _check_bool(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        msg = f"{name} must be True or False, got {value!r}"
+        raise UsageError(msg)
+
+
+def _plain_int(value: Any) -> Any:
+    """Return a whole number of any kind as an int; anything else as it stands."""
+    is_whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
+    return index(value) if is_whole else value
 
 
 def _parse_value(name: str, text: str) -> int | bool | None:

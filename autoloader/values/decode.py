@@ -1,18 +1,46 @@
 """Turn dicts that were read from disk or a pipe back into frozen values.
 
-Every `from_dict` of `values` goes through `fields_of`: an unknown or missing key is an
-error that names the key, never a silent default. `Any` stops here.
+Every `from_dict` of `values` goes through here: an unknown or missing key, or a value
+of another type, is an error that names it, never a silent default. `Any` stops here.
 """
 
 import dataclasses
+import types
+import typing
 from collections.abc import Mapping
-from typing import Any
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any, Literal, TypeVar
 
-from autoloader.errors import StoredFileError, did_you_mean
+from autoloader.errors import StoredFileError, UsageError, did_you_mean
+
+Value = TypeVar("Value")
+
+
+def value_of(kind: type[Value], data: object) -> Value:
+    """Return the frozen value of class `kind` that `plain` made this mapping of.
+
+    Raises:
+        StoredFileError: `data` is no mapping, a key is unknown or missing, a value has
+            another type, or the values contradict each other.
+    """
+    found = fields_of(kind, data)
+    hashable: Any = kind
+    hints = _hints(hashable)
+    name = kind.__name__
+    arguments = {
+        key: _decoded(hints[key], value, f"{name}.{key}")
+        for key, value in found.items()
+    }
+    try:
+        return kind(**arguments)
+    except (UsageError, ValueError) as exc:
+        msg = f"{name} cannot be used: {exc}"
+        raise StoredFileError(msg) from exc
 
 
 def fields_of(kind: type[Any], data: object) -> dict[str, Any]:
-    """Return the mapping as keyword arguments for the dataclass `kind`.
+    """Return the mapping as keyword arguments for the dataclass `kind`, as they stand.
 
     Raises:
         StoredFileError: `data` is no mapping, has a key that `kind` does not know, or
@@ -52,3 +80,103 @@ def plain(value: object) -> Any:
     if isinstance(value, str):
         return str(value)
     return value
+
+
+@lru_cache(maxsize=64)
+def _hints(kind: type[Any]) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+def _decoded(wanted: Any, value: Any, name: str) -> Any:
+    """Return `value` as the annotated type `wanted` has it.
+
+    Raises:
+        StoredFileError: it has another type.
+    """
+    if wanted is Any:
+        return value
+    if typing.get_origin(wanted) in {types.UnionType, typing.Union}:
+        return _decoded_union(typing.get_args(wanted), value, name)
+    if not _fits(wanted, value):
+        msg = f"{name} must be {_words(wanted)}, got {_shown(value)}"
+        raise StoredFileError(msg)
+    if typing.get_origin(wanted) is tuple:
+        return _decoded_tuple(typing.get_args(wanted), value, name)
+    if wanted is float:
+        return float(value)
+    if isinstance(wanted, type) and issubclass(wanted, StrEnum):
+        return wanted(value)
+    if dataclasses.is_dataclass(wanted):
+        return value_of(typing.cast("type[Any]", wanted), value)
+    return value
+
+
+def _decoded_union(choices: tuple[Any, ...], value: Any, name: str) -> Any:
+    for choice in choices:
+        if _fits(choice, value):
+            return _decoded(choice, value, name)
+    words = " | ".join(_words(choice) for choice in choices)
+    msg = f"{name} must be {words}, got {_shown(value)}"
+    raise StoredFileError(msg)
+
+
+def _decoded_tuple(items: tuple[Any, ...], value: Any, name: str) -> tuple[Any, ...]:
+    if len(items) == 2 and items[1] is Ellipsis:
+        return tuple(
+            _decoded(items[0], item, f"{name}[{place}]")
+            for place, item in enumerate(value)
+        )
+    if len(items) != len(value):
+        msg = f"{name} must have {len(items)} items, got {len(value)}"
+        raise StoredFileError(msg)
+    return tuple(
+        _decoded(wanted, item, f"{name}[{place}]")
+        for place, (wanted, item) in enumerate(zip(items, value, strict=True))
+    )
+
+
+def _fits(wanted: Any, value: Any) -> bool:
+    """Whether a stored value has the type, items of sequences left aside."""
+    origin = typing.get_origin(wanted) or wanted
+    if origin is Any:
+        return True
+    if origin is Literal:
+        return any(
+            value == item and type(value) is type(item)
+            for item in typing.get_args(wanted)
+        )
+    if origin is tuple:
+        return isinstance(value, (list, tuple))
+    if origin in {bool, types.NoneType}:
+        return isinstance(value, origin)
+    if isinstance(value, bool):
+        return False
+    if origin is float:
+        return isinstance(value, (int, float))
+    if issubclass(origin, StrEnum):
+        return value in list(origin)
+    if dataclasses.is_dataclass(origin) or origin is dict:
+        return isinstance(value, Mapping)
+    return isinstance(value, origin)
+
+
+def _words(wanted: Any) -> str:
+    """Return the type as a stored file has it."""
+    origin = typing.get_origin(wanted) or wanted
+    if origin is Literal:
+        return " | ".join(repr(item) for item in typing.get_args(wanted))
+    if origin is tuple:
+        return "a list"
+    if origin is types.NoneType:
+        return "None"
+    if issubclass(origin, StrEnum):
+        return " | ".join(repr(item.value) for item in origin)
+    if dataclasses.is_dataclass(origin) or origin is dict:
+        return "a mapping"
+    return str(origin.__name__)
+
+
+def _shown(value: object) -> str:
+    """Return a value that fits into a sentence."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

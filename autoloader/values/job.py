@@ -3,13 +3,11 @@
 Orders travel as JSON lines (`child.wire`); nothing here starts a process.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from autoloader.values.config import LoaderConfig
-from autoloader.values.decode import fields_of, plain
+from autoloader.values.decode import plain, value_of
 from autoloader.values.outcome import Failure, MemoryReading, Reading, Verdict
 from autoloader.values.scope import DatasetFacts, Scope, ScopeRequest, SourceSpec
 
@@ -35,24 +33,18 @@ class ReferenceOrder:
     """Largest batch size asked for, which an epoch must be able to fill; None: none."""
 
     @classmethod
-    def from_dict(cls, data: object) -> ReferenceOrder:
-        """Return the order that `to_dict` wrote."""
-        found = fields_of(cls, data)
-        return cls(
-            source=SourceSpec.from_dict(found["source"]),
-            request=ScopeRequest.from_dict(found["request"]),
-            folder=found["folder"],
-            largest_batch=found["largest_batch"],
-        )
+    def from_dict(cls, data: object) -> Self:
+        """Return the order that `to_dict` wrote.
+
+        Raises:
+            StoredFileError: it is none.
+        """
+        return value_of(cls, data)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the order by field."""
-        return {
-            "source": self.source.to_dict(),
-            "request": self.request.to_dict(),
-            "folder": self.folder,
-            "largest_batch": self.largest_batch,
-        }
+        result: dict[str, Any] = plain(self)
+        return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,10 +75,13 @@ class PassOrder:
     """Whether the host runs the pass itself instead of forking for it."""
 
     @classmethod
-    def from_dict(cls, data: object) -> PassOrder:
-        """Return the order that `to_dict` wrote."""
-        found = fields_of(cls, data)
-        return cls(**{**found, "config": LoaderConfig.from_dict(found["config"])})
+    def from_dict(cls, data: object) -> Self:
+        """Return the order that `to_dict` wrote.
+
+        Raises:
+            StoredFileError: it is none.
+        """
+        return value_of(cls, data)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the order by field."""

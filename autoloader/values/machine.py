@@ -8,11 +8,10 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Self, get_origin
+from dataclasses import dataclass
+from typing import Any, Self
 
-from autoloader.values.decode import plain
+from autoloader.values.decode import plain, value_of
 
 _CPU_NOISE = re.compile(r"\((?:r|tm)\)|\b\d+-core\b|\bprocessor\b|\bcpu\b")
 
@@ -46,9 +45,9 @@ class Accelerator:
             data: Every field by its name, and nothing else.
 
         Raises:
-            ValueError: A key is unknown or missing, or a value has the wrong type.
+            StoredFileError: A key is unknown or missing, or a value has another type.
         """
-        return cls(**_decode(cls, data, "accelerator"))
+        return value_of(cls, data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,14 +155,10 @@ class Machine:
             data: Every field by its name, and nothing else.
 
         Raises:
-            ValueError: A key is unknown or missing, a value has the wrong type, or the
-                CPU counts contradict each other.
+            StoredFileError: A key is unknown or missing, a value has another type, or
+                the CPU counts contradict each other.
         """
-        values = _decode(cls, data, "machine")
-        values["accelerators"] = tuple(
-            Accelerator.from_dict(device) for device in values["accelerators"]
-        )
-        return cls(**values)
+        return value_of(cls, data)
 
 
 def smaller_of_affinity_and_quota(affinity: int, quota: float | None) -> float:
@@ -179,34 +174,3 @@ def smaller_of_affinity_and_quota(affinity: int, quota: float | None) -> float:
 def _slug(text: str) -> str:
     ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", ascii_text.lower()).strip("-") or "unknown"
-
-
-def _decode(
-    value_type: type[Accelerator | Machine], data: object, what: str
-) -> dict[str, Any]:
-    """Return the constructor's arguments after checking keys and types."""
-    if not isinstance(data, Mapping):
-        msg = f"{what} must be a mapping, got {data!r}"
-        raise ValueError(msg)
-    names = [field.name for field in fields(value_type)]
-    if unknown := [key for key in data if key not in names]:
-        msg = f"{what} has an unknown key: {unknown[0]}"
-        raise ValueError(msg)
-    if missing := [name for name in names if name not in data]:
-        msg = f"{what} lacks the key {missing[0]}"
-        raise ValueError(msg)
-    return {
-        field.name: _checked(data[field.name], field.type, f"{what}.{field.name}")
-        for field in fields(value_type)
-    }
-
-
-def _checked(value: Any, wanted: Any, name: str) -> Any:
-    if wanted in (float, float | None) and type(value) is int:
-        return float(value)
-    accepted = list | tuple if get_origin(wanted) is tuple else wanted
-    if not isinstance(value, accepted) or isinstance(value, bool):
-        words = accepted.__name__ if isinstance(accepted, type) else str(accepted)
-        msg = f"{name} must be {words}, got {value!r}"
-        raise ValueError(msg)
-    return value

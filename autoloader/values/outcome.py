@@ -3,14 +3,12 @@
 Raw readings only; rates are worked out of them in `measure.throughput`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 from autoloader.values.config import LoaderConfig
-from autoloader.values.decode import fields_of, plain
+from autoloader.values.decode import plain, value_of
 
 MAX_IDS = 10
 """Ids that a finding names; its count says how many there are."""
@@ -45,10 +43,13 @@ class Finding:
     """The usual cause and the way out."""
 
     @classmethod
-    def from_dict(cls, data: object) -> Finding:
-        """Return the finding that `to_dict` wrote."""
-        found = fields_of(cls, data)
-        return cls(**{**found, "ids": tuple(found.get("ids", ()))})
+    def from_dict(cls, data: object) -> Self:
+        """Return the finding that `to_dict` wrote.
+
+        Raises:
+            StoredFileError: it is none.
+        """
+        return value_of(cls, data)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name."""
@@ -81,17 +82,18 @@ class Verdict:
 
     def __post_init__(self) -> None:
         """Check that passing and having findings exclude each other."""
-        assert self.passed == (not self.findings), "a passed verdict has no findings"
+        if self.passed == bool(self.findings):
+            msg = "a verdict passes where it has no findings, and only there"
+            raise ValueError(msg)
 
     @classmethod
-    def from_dict(cls, data: object) -> Verdict:
-        """Return the verdict that `to_dict` wrote."""
-        found = fields_of(cls, data)
-        lists = {
-            name: tuple(Finding.from_dict(item) for item in found.get(name, ()))
-            for name in ("findings", "cautions")
-        }
-        return cls(**{**found, **lists})
+    def from_dict(cls, data: object) -> Self:
+        """Return the verdict that `to_dict` wrote.
+
+        Raises:
+            StoredFileError: it is none.
+        """
+        return value_of(cls, data)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name."""
@@ -121,9 +123,13 @@ class Failure:
     """Folder with what the processes printed."""
 
     @classmethod
-    def from_dict(cls, data: object) -> Failure:
-        """Return the failure that `to_dict` wrote."""
-        return cls(**fields_of(cls, data))
+    def from_dict(cls, data: object) -> Self:
+        """Return the failure that `to_dict` wrote.
+
+        Raises:
+            StoredFileError: it is none.
+        """
+        return value_of(cls, data)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name."""
@@ -172,11 +178,13 @@ class Reading:
     """CPU seconds a second that the hypervisor took meanwhile."""
 
     @classmethod
-    def from_dict(cls, data: object) -> Reading:
-        """Return the reading that `to_dict` wrote."""
-        found = fields_of(cls, data)
-        lists = {name: tuple(found[name]) for name in ("arrivals_s", "counts")}
-        return cls(**{**found, **lists})
+    def from_dict(cls, data: object) -> Self:
+        """Return the reading that `to_dict` wrote.
+
+        Raises:
+            StoredFileError: it is none.
+        """
+        return value_of(cls, data)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name."""
@@ -202,10 +210,13 @@ class MemoryReading:
     """Whether the queue was seen full; else the value is a lower bound."""
 
     @classmethod
-    def from_dict(cls, data: object) -> MemoryReading:
-        """Return the reading that `to_dict` wrote."""
-        found = fields_of(cls, data)
-        return cls(**{**found, "epoch_end_bytes": tuple(found["epoch_end_bytes"])})
+    def from_dict(cls, data: object) -> Self:
+        """Return the reading that `to_dict` wrote.
+
+        Raises:
+            StoredFileError: it is none.
+        """
+        return value_of(cls, data)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name."""
@@ -245,35 +256,27 @@ class Outcome:
 
     def __post_init__(self) -> None:
         """Check that nothing wrong can ever have a speed."""
-        if self.readings:
-            assert self.verdict is not None, "a reading needs a verdict"
-            assert self.verdict.passed, "a reading needs a passed verdict"
-        if self.status is Status.MEASURED:
-            assert self.readings, "a measured trial has readings"
-        else:
-            assert not self.readings, "only a measured trial has readings"
+        if self.readings and (self.verdict is None or not self.verdict.passed):
+            msg = "a reading needs a passed verdict"
+            raise ValueError(msg)
+        if (self.status is Status.MEASURED) != bool(self.readings):
+            msg = f"a measured trial has readings, and no other: status {self.status}"
+            raise ValueError(msg)
 
     @classmethod
-    def from_dict(cls, data: object) -> Outcome:
-        """Return the outcome that `to_dict` wrote."""
-        found = fields_of(cls, data)
-        found["config"] = LoaderConfig.from_dict(found["config"])
-        found["status"] = Status(found["status"])
-        found["readings"] = tuple(Reading.from_dict(item) for item in found["readings"])
-        for name, kind in (
-            ("verdict", Verdict),
-            ("memory", MemoryReading),
-            ("failure", Failure),
-        ):
-            if found.get(name) is not None:
-                found[name] = kind.from_dict(found[name])
-        return cls(**found)
+    def from_dict(cls, data: object) -> Self:
+        """Return the outcome that `to_dict` wrote.
+
+        Raises:
+            StoredFileError: it is none.
+        """
+        return value_of(cls, data)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name."""
         result: dict[str, Any] = plain(self)
         return result
 
-    def with_reading(self, reading: Reading) -> Outcome:
+    def with_reading(self, reading: Reading) -> Self:
         """Return the outcome with one more reading of the same config."""
         return replace(self, readings=(*self.readings, reading))

@@ -4,12 +4,10 @@ The index list itself may hold millions of entries and lives in a file beside th
 reference (`audit.ledger`); this value says how it was drawn.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from autoloader.values.decode import fields_of, plain
+from autoloader.values.decode import plain, value_of
 
 Order = Literal["shuffled", "as-is"]
 Transforms = Literal["auto", "fixed", "random"]
@@ -28,17 +26,18 @@ class SourceSpec:
     """Keyword arguments for a callable attribute, as `--arg key=value` gave them."""
 
     @classmethod
-    def from_dict(cls, data: object) -> SourceSpec:
-        """Return the source that `to_dict` wrote."""
-        found = fields_of(cls, data)
-        arguments = tuple(
-            (str(key), value) for key, value in found.get("arguments", ())
-        )
-        return cls(spec=found["spec"], arguments=arguments)
+    def from_dict(cls, data: object) -> Self:
+        """Return the source that `to_dict` wrote.
+
+        Raises:
+            StoredFileError: it is none.
+        """
+        return value_of(cls, data)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name; arguments as pairs."""
-        return {"spec": self.spec, "arguments": [list(pair) for pair in self.arguments]}
+        result: dict[str, Any] = plain(self)
+        return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +60,13 @@ class ScopeRequest:
     """Seconds the reference may take where `examples` is None."""
 
     @classmethod
-    def from_dict(cls, data: object) -> ScopeRequest:
-        """Return the request that `to_dict` wrote."""
-        return cls(**fields_of(cls, data))
+    def from_dict(cls, data: object) -> Self:
+        """Return the request that `to_dict` wrote.
+
+        Raises:
+            StoredFileError: it is none.
+        """
+        return value_of(cls, data)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name."""
@@ -95,9 +98,13 @@ class Scope:
     """State of the page cache at a timed pass: the reference has read everything."""
 
     @classmethod
-    def from_dict(cls, data: object) -> Scope:
-        """Return the scope that `to_dict` wrote."""
-        return cls(**fields_of(cls, data))
+    def from_dict(cls, data: object) -> Self:
+        """Return the scope that `to_dict` wrote.
+
+        Raises:
+            StoredFileError: it is none.
+        """
+        return value_of(cls, data)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name."""
@@ -108,17 +115,20 @@ class Scope:
         """Return the places in the scope's list that one gate epoch reads.
 
         The last batch has the size that it has in the user's real epoch, so that what
-        happens to an incomplete one is seen; first and last entry always belong to it.
+        happens to an incomplete one is seen, unless the scope is smaller than one whole
+        and one last batch; first and last entry always belong to it.
 
         Args:
             batch_size: examples a batch of the trial.
-            wanted: about how many examples to read; all of them where it is not less.
+            wanted: about how many examples to read; all of an epoch where it is not
+                less, and where the scope is one.
         """
-        if wanted >= self.examples:
-            return list(range(self.examples))
+        is_epoch = self.examples >= min(self.of, self.epoch_examples)
         tail = self.epoch_examples % batch_size
-        full = max(1, (wanted - tail) // batch_size) * batch_size
-        count = min(full + tail, self.examples)
+        full = max(1, (min(wanted, self.examples) - tail) // batch_size) * batch_size
+        count = max(full + tail, 2)
+        if count > self.examples or (is_epoch and wanted >= self.examples):
+            return list(range(self.examples))
         return [*range(count - 1), self.examples - 1]
 
 
@@ -138,11 +148,13 @@ class FieldFacts:
     """Whether it differs when the same example is read again."""
 
     @classmethod
-    def from_dict(cls, data: object) -> FieldFacts:
-        """Return the field that `to_dict` wrote."""
-        found = fields_of(cls, data)
-        shape = found["shape"]
-        return cls(**{**found, "shape": None if shape is None else tuple(shape)})
+    def from_dict(cls, data: object) -> Self:
+        """Return the field that `to_dict` wrote.
+
+        Raises:
+            StoredFileError: it is none.
+        """
+        return value_of(cls, data)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name."""
@@ -182,12 +194,13 @@ class DatasetFacts:
     """Random fields whose shape differs from reading to reading as well."""
 
     @classmethod
-    def from_dict(cls, data: object) -> DatasetFacts:
-        """Return the facts that `to_dict` wrote."""
-        found = fields_of(cls, data)
-        fields = tuple(FieldFacts.from_dict(item) for item in found["fields"])
-        free = tuple(found.get("free_shapes", ()))
-        return cls(**{**found, "fields": fields, "free_shapes": free})
+    def from_dict(cls, data: object) -> Self:
+        """Return the facts that `to_dict` wrote.
+
+        Raises:
+            StoredFileError: it is none.
+        """
+        return value_of(cls, data)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name."""

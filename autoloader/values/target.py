@@ -3,14 +3,13 @@
 Whether a config meets it is judged in `search.selection`, from readings.
 """
 
-from __future__ import annotations
-
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from autoloader.errors import UsageError
 from autoloader.units import format_rate
-from autoloader.values.decode import fields_of
+from autoloader.values.decode import value_of
 
 CONFIDENCE = 0.95
 """One-sided confidence with which a lower bound is given."""
@@ -31,13 +30,27 @@ class Target:
     """What host, trial, workers and queue may take together; None: no limit known."""
 
     def __post_init__(self) -> None:
-        """Check that exactly one kind of target is named."""
-        if (self.examples_per_s is None) == (self.share_of_best is None):
+        """Check that exactly one kind of target is named, and that it can be met."""
+        rate, share, memory = (
+            self.examples_per_s,
+            self.share_of_best,
+            self.memory_bytes,
+        )
+        if (rate is None) == (share is None):
             msg = "a target is either a rate or a share of the best, not both"
+            raise UsageError(msg)
+        if rate is not None and not 0 < rate < math.inf:
+            msg = f"examples_per_s must be above 0, got {rate:g}"
+            raise UsageError(msg)
+        if share is not None and not 0 < share <= 1:
+            msg = f"share_of_best must be above 0 and at most 1, got {share:g}"
+            raise UsageError(msg)
+        if memory is not None and memory < 1:
+            msg = f"memory_bytes must be at least 1, got {memory}"
             raise UsageError(msg)
 
     @classmethod
-    def parse(cls, text: str, *, memory_bytes: int | None = None) -> Target:
+    def parse(cls, text: str, *, memory_bytes: int | None = None) -> Self:
         """Read `2000` (examples a second) or `95%` (of the best config).
 
         Raises:
@@ -49,7 +62,7 @@ class Target:
             number = float(stripped.removesuffix("%"))
         except ValueError:
             number = -1.0
-        in_range = 0 < number <= 100 if percent else 0 < number < float("inf")
+        in_range = 0 < number <= 100 if percent else 0 < number < math.inf
         if not in_range:
             msg = (
                 f"--target is a rate such as 2000 or a share such as 95%, got {text!r}"
@@ -62,9 +75,13 @@ class Target:
         return cls(examples_per_s=number, memory_bytes=memory_bytes)
 
     @classmethod
-    def from_dict(cls, data: object) -> Target:
-        """Return the target that `to_dict` wrote."""
-        return cls(**fields_of(cls, data))
+    def from_dict(cls, data: object) -> Self:
+        """Return the target that `to_dict` wrote.
+
+        Raises:
+            StoredFileError: it is none.
+        """
+        return value_of(cls, data)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name."""
@@ -76,14 +93,12 @@ class Target:
 
     def rate(self, best_examples_per_s: float) -> float:
         """Return the wanted examples a second, given the best config's rate."""
-        if self.examples_per_s is not None:
-            return self.examples_per_s
-        assert self.share_of_best is not None
-        return self.share_of_best * best_examples_per_s
+        if self.share_of_best is not None:
+            return self.share_of_best * best_examples_per_s
+        return self.examples_per_s or 0.0  # one of the two is named
 
     def describe(self) -> str:
         """Return `2,000 examples/s` or `95 % of the fastest`."""
-        if self.examples_per_s is not None:
-            return f"{format_rate(self.examples_per_s)} examples/s"
-        assert self.share_of_best is not None
-        return f"{self.share_of_best * 100:g} % of the fastest"
+        if self.share_of_best is not None:
+            return f"{self.share_of_best * 100:g} % of the fastest"
+        return f"{format_rate(self.examples_per_s or 0.0)} examples/s"

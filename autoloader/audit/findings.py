@@ -1,0 +1,144 @@
+"""Gather what is wrong by code and id, and say it in a sentence each.
+
+Words only: what counts as wrong is decided in `audit.verdict`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from autoloader.values.outcome import MAX_IDS, Finding
+
+_ORDER = (
+    "missing_ids", "repeated_ids", "foreign_ids", "label_mismatch", "content_mismatch",
+    "collate_mismatch", "field_missing", "dtype_mismatch", "shape_mismatch",
+)  # fmt: skip
+
+_SAID = {
+    "missing_ids": (
+        "never arrived",
+        "a collate_fn or __getitems__ that drops what fails to load in a worker",
+    ),
+    "repeated_ids": (
+        "arrived more often than asked for",
+        "indices are drawn in the workers",
+    ),
+    "foreign_ids": (
+        "are no examples of the scope",
+        "the dataset ignores the index it is given",
+    ),
+    "label_mismatch": (
+        "have another label than in one process",
+        "state shared between workers, such as a file handle opened before they start",
+    ),
+    "content_mismatch": (
+        "have other content than in one process",
+        "a file handle opened before the workers start, or state that is not copied to them",
+    ),
+    "collate_mismatch": (
+        "arrived otherwise than their worker read them",
+        "a buffer that is used again before its batch was sent",
+    ),
+    "field_missing": (
+        "have other fields than in one process",
+        "a branch on get_worker_info()",
+    ),
+    "dtype_mismatch": (
+        "have another dtype than in one process",
+        "a default dtype set elsewhere",
+    ),
+    "shape_mismatch": (
+        "have another shape than in one process",
+        "a transform set elsewhere",
+    ),
+}
+
+
+class Mismatches:
+    """Ids by finding code, with the epochs that show them."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[tuple[int, Any]]] = {}
+
+    def add(self, code: str, epoch: int, example_id: Any) -> None:
+        """Note that an example shows a fault in an epoch."""
+        self._found.setdefault(code, []).append((epoch, example_id))
+
+    def findings(self) -> list[Finding]:
+        """Return a finding for each code, in the order of their weight."""
+        return [
+            _finding(code, self._found[code]) for code in _ORDER if code in self._found
+        ]
+
+
+def _finding(code: str, entries: list[tuple[int, Any]]) -> Finding:
+    said, cause = _SAID[code]
+    distinct = list(dict.fromkeys(example_id for _, example_id in entries))
+    count = len(distinct)
+    return Finding(
+        code=code,
+        count=count,
+        ids=tuple(distinct[:MAX_IDS]),
+        epoch=min(epoch for epoch, _ in entries),
+        message=(
+            f"{_counted(count, 'example')} {_singular(said, count)}: "
+            f"{'id' if count == 1 else 'ids'} {_listed(distinct)}"
+        ),
+        hint=f"usual cause: {cause}",
+    )
+
+
+def offset_finding(names: Sequence[str]) -> Finding:
+    """Return the finding of files whose read position the workers moved."""
+    return Finding(
+        code="shared_file_offset",
+        count=len(names),
+        message=(
+            f"workers share the read position of {_counted(len(names), 'open file')}: "
+            f"{_listed(names)}"
+        ),
+        hint="open the file in each worker (on first use), or read with os.pread",
+    )
+
+
+def nothing_whole_finding(ids: Sequence[Any], batch_size: int) -> Finding:
+    """Return the finding of a scope that drop_last leaves nothing of."""
+    return Finding(
+        code="missing_ids",
+        count=len(ids),
+        ids=tuple(ids[:MAX_IDS]),
+        epoch=0,
+        message=(
+            f"drop_last leaves nothing: {_counted(len(ids), 'example')} "
+            f"{'makes' if len(ids) == 1 else 'make'} no whole batch of {batch_size}"
+        ),
+        hint="a smaller batch_size, or a larger scope by --examples",
+    )
+
+
+def idle_caution(idle: int, workers: int) -> Finding:
+    """Return the caution that some workers made no batch."""
+    return Finding(
+        code="idle_workers",
+        count=idle,
+        message=f"{idle} of {workers} workers made no batch",
+        hint="fewer workers do the same work",
+    )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _listed(items: Sequence[Any]) -> str:
+    shown = ", ".join(str(item) for item in items[:MAX_IDS])
+    more = len(items) - MAX_IDS
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _singular(said: str, count: int) -> str:
+    if count != 1:
+        return said
+    for plural, singular in (("are no examples", "is no example"), ("have ", "has ")):
+        if said.startswith(plural):
+            return singular + said.removeprefix(plural)
+    return said

@@ -1,0 +1,132 @@
+"""Keep the host: the process that holds the dataset and forks trials.
+
+Decides between forking and fresh processes; runs nothing itself.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from autoloader.child.stages import StageBoard
+from autoloader.trial.aftercare import SessionBook, end_session
+from autoloader.trial.child import Child, ChildDied, ChildHung
+from autoloader.trial.logs import death
+from autoloader.trial.reference import error_of
+from autoloader.values.job import PassOrder, Reference
+from autoloader.values.outcome import Failure
+from autoloader.values.scope import SourceSpec
+
+Isolation = Literal["auto", "fork", "fresh"]
+
+OPEN_STALL_S = 300.0
+"""Time a host may take to import and build without progress."""
+
+
+class HostKeeper:
+    """Starts the host when it is needed and ends it.
+
+    Args:
+        source: the user's SPEC.
+        reference: facts and scope that the host hands to trials.
+        isolation: `auto` forks where it is safe.
+        cpus: CPUs that trials may use; None: all of them.
+        book: where sessions are noted.
+    """
+
+    def __init__(
+        self,
+        source: SourceSpec,
+        reference: Reference,
+        *,
+        isolation: Isolation,
+        cpus: int | None,
+        book: SessionBook,
+    ) -> None:
+        self._source = source
+        self._reference = reference
+        self._wanted = isolation
+        self._cpus = cpus
+        self._book = book
+        self._host: Child | None = None
+        self._board: StageBoard | None = None
+        self.why_fresh = "--isolation fresh" if isolation == "fresh" else None
+        """Why passes get fresh processes; None where they are forked."""
+
+    @property
+    def isolation(self) -> str:
+        """How the next pass's process is made: `fork` or `fresh`."""
+        return "fork" if self.why_fresh is None else "fresh"
+
+    def open(self, order: PassOrder, folder: Path, tmp: Path) -> Child | Failure:
+        """Return the running host, started where there is none.
+
+        Args:
+            order: the pass that needs it, named in a failure.
+            folder: where it gets a log folder.
+            tmp: where it gets its TMPDIR.
+
+        Raises:
+            AutoloaderError: the dataset cannot be built, in the host's words.
+        """
+        if self._host is not None and self._host.is_alive:
+            return self._host
+        self.drop()
+        logs = folder / f"{Path(order.logs).name.partition('-')[0]}-host"
+        for path in (logs, tmp / "h"):
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        board = StageBoard.create(logs / "stage")
+        host = Child("host", logs=logs, tmp=tmp / "h")
+        self._host, self._board = host, board
+        self._book.note(host.pid)
+        host.order(
+            {
+                "source": self._source.to_dict(),
+                "facts": self._reference.facts.to_dict(),
+                "scope": self._reference.scope.to_dict(),
+                "board": str(logs / "stage"),
+                "cpus": self._cpus,
+            }
+        )
+        return self._await_ready(host, board, order, logs)
+
+    def note_unsafe(self, why: str | None) -> None:
+        """Take fresh processes from now on, if the host says that forking is unsafe."""
+        if why is not None and self._wanted == "auto" and self.why_fresh is None:
+            self.why_fresh = why
+
+    def drop(self) -> None:
+        """End the host and all of its session."""
+        if self._host is not None:
+            pid = self._host.pid
+            self._host.kill()
+            end_session(pid, patience_s=0.0)
+            self._host = None
+        if self._board is not None:
+            self._board.close()
+            self._board = None
+
+    def _await_ready(
+        self, host: Child, board: StageBoard, order: PassOrder, logs: Path
+    ) -> Child | Failure:
+        try:
+            message = host.answer(board, stall_s=OPEN_STALL_S)
+        except ChildDied as exc:
+            failure = death(
+                exc.code, order, logs, board, who="host", kind="start_failed"
+            )
+            self.drop()
+            return failure
+        except ChildHung as exc:
+            self.drop()
+            return Failure(
+                kind="start_failed",
+                phase=order.kind,
+                message=f"building the dataset hangs ({exc.seconds:.0f} s)",
+                log=str(logs),
+            )
+        if message["event"] == "error":
+            self.drop()
+            raise error_of(message)
+        self.note_unsafe(message["unsafe"])
+        return host

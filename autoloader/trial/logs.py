@@ -1,0 +1,61 @@
+"""Log folders of passes: numbered on, kept where they say something.
+
+Also reads a death without an answer out of what is left: exit code, stage, log.
+"""
+
+import contextlib
+from pathlib import Path
+
+from autoloader.child.failures import signal_name
+from autoloader.child.stages import StageBoard
+from autoloader.values.job import PassOrder
+from autoloader.values.outcome import Failure
+
+
+def last_number(folder: Path) -> int:
+    """Return the number of the last pass with a log: none is ever overwritten."""
+    numbers = [entry.name.partition("-")[0] for entry in folder.glob("*-*")]
+    return max((int(number) for number in numbers if number.isdigit()), default=0)
+
+
+def tidy(logs: Path) -> None:
+    """Remove a log folder of a pass that came to its end and said nothing."""
+    for path in logs.iterdir():
+        if path.name == "stage" or path.stat().st_size == 0:
+            path.unlink()
+    with contextlib.suppress(OSError):
+        logs.rmdir()
+
+
+def death(
+    code: int,
+    order: PassOrder,
+    logs: Path,
+    board: StageBoard,
+    *,
+    who: str = "trial",
+    kind: str = "crashed",
+) -> Failure:
+    """Return the failure that an end without an answer stands for.
+
+    Args:
+        code: exit code; negative: the signal that ended the process.
+        order: what it was doing.
+        logs: where it printed.
+        board: the stage that it was last known in.
+        who: `trial` or `host`.
+        kind: kind of the failure.
+    """
+    stage, done = board.read()
+    by_signal = signal_name(-code) if code < 0 else None
+    how = f"was killed by {by_signal}" if by_signal else f"left with exit code {code}"
+    memory = "SIGKILL is often the kernel, out of memory"
+    return Failure(
+        kind=kind,
+        phase=order.kind,
+        message=f"the {who}'s process {how} while {stage.words}, after {done} batches",
+        hint=memory if by_signal == "SIGKILL" else None,
+        exit_code=code if code >= 0 else None,
+        signal=by_signal,
+        log=str(logs),
+    )

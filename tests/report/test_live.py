@@ -1,0 +1,236 @@
+"""The view for terminals: what it shows, and how seldom it draws."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from autoloader.report.cleaning import clean
+from autoloader.report.live import LiveView
+from autoloader.report.status import LiveStatus
+from autoloader.search.budget import Budget
+from autoloader.values.target import Target
+from tests.report.fakes import MACHINE, Terminal, config, crashed, measured, refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BUDGET = Budget(180.0, lambda: 30.0, 0.0)
+
+
+@pytest.fixture(autouse=True)
+def _terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give every test the same terminal."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LINES", "24")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+def live_view(stream: Terminal, clock: Callable[[], float] = lambda: 0.0) -> LiveView:
+    """Return a view of a study with a target of 1,000 examples/s."""
+    target = Target(examples_per_s=1000)
+    return LiveView(
+        stream, dataset="data.py:train", target=target, machine=MACHINE, clock=clock
+    )
+
+
+def drawn_last(stream: Terminal) -> list[str]:
+    """Return the lines of the region as it was drawn last, and forget the earlier."""
+    whole = stream.getvalue()
+    stream.seek(0)
+    stream.truncate()
+    after_cursor_moves = whole.rpartition("\x1b[2K")[2]
+    return [clean(line) for line in after_cursor_moves.splitlines() if clean(line)]
+
+
+def test_the_search_is_shown_with_what_it_came_to() -> None:
+    """Running trial, last, fastest, simplest that may do, trials by fate."""
+    stream = Terminal()
+
+    with live_view(stream) as view:
+        view.on_phase("search", "48 configs", BUDGET)
+        view.on_outcome(measured(0, config(8), [1300.0]))
+        view.on_outcome(measured(1, config(4), [950.0]))
+        view.on_outcome(measured(2, config(0), [200.0]))
+        view.on_outcome(refused(3, config(2)))
+        view.on_trial(config(6))
+        lines = drawn_last(stream)
+
+    assert lines[:2] == [
+        "autoloader  data.py:train",
+        "target 1,000 examples/s, on 2.5 CPUs, 2.0 GiB of memory, no accelerator",
+    ]
+    assert lines[2].startswith("search ")
+    assert lines[2].endswith("2 m 30 s left")
+    assert lines[3:] == [
+        "running   6 workers, prefetch 2, batch 64",
+        "stage     -",
+        "last           200/s  0 workers, batch 64",
+        "fastest      1,300/s  8 workers, prefetch 2, batch 64",
+        "simplest       950/s  4 workers, prefetch 2, batch 64  (may be enough)",
+        "trials    3 measured · 1 refused",
+        "2 workers, prefetch 2, batch 64: missing_ids: 2 examples never arrive…",
+    ]
+
+
+def test_the_race_is_shown_against_the_target() -> None:
+    """The rates so far, and whether a round is one that decides."""
+    stream = Terminal()
+
+    with live_view(stream) as view:
+        view.on_phase("race", "4 workers; 8 workers", BUDGET)
+        view.on_round(1, {config(4): 990.0, config(8): 1300.0})
+        view.on_round(2, {config(8): 1300.0, config(4): 990.0})
+        lines = drawn_last(stream)
+
+    assert lines[3] == "2 rounds; decided after 6, 12 or 24"
+    assert [line.split(maxsplit=6)[6].split() for line in lines[4:6]] == [
+        ["990/s", "━━━━━━━━━━━", "│", "99", "%"],
+        ["1,300/s", "━━━━━━━━━━━━│━━━", "130", "%"],
+    ]
+
+
+def test_a_race_begins_with_the_names_of_the_finalists() -> None:
+    """There is nothing to compare before the first round."""
+    stream = Terminal()
+
+    with live_view(stream) as view:
+        view.on_phase("race", "4 workers, batch 64; 8 workers, batch 64", BUDGET)
+        view.on_tick("loading", 1_200)
+        view.on_trial(config(4))
+        lines = drawn_last(stream)
+
+    assert lines[3:6] == [
+        "0 rounds; decided after 6, 12 or 24",
+        "4 workers, batch 64",
+        "8 workers, batch 64",
+    ]
+
+
+def test_the_reference_counts_examples() -> None:
+    """All other passes count batches."""
+    stream, now = Terminal(), 0.0
+
+    with live_view(stream, lambda: now) as view:
+        view.on_phase("reference", "data.py:train", BUDGET)
+        now = 1.0
+        view.on_tick("reading", 1200)
+        lines = drawn_last(stream)
+
+    assert lines[3:] == ["running   data.py:train", "stage     reading, 1,200 examples"]
+
+
+def test_time_that_is_up_is_said() -> None:
+    """What is still running goes on to its end."""
+    stream = Terminal()
+
+    with live_view(stream) as view:
+        view.on_phase("verification", "4 workers", Budget(180.0, lambda: 200.0, 0.0))
+        lines = drawn_last(stream)
+
+    assert lines[2].endswith("time is up")
+
+
+def test_no_config_may_be_enough_at_first() -> None:
+    """The simplest that may meet the target has no line to fill."""
+    stream = Terminal()
+
+    with live_view(stream) as view:
+        view.on_phase("search", "48 configs", BUDGET)
+        view.on_outcome(measured(0, config(0), [200.0]))
+        lines = drawn_last(stream)
+
+    assert "simplest  -" in lines
+
+
+def test_progress_alone_is_drawn_twice_a_second_at_most() -> None:
+    """A measuring runs meanwhile."""
+    stream, now = Terminal(), 0.0
+
+    with live_view(stream, lambda: now) as view:
+        view.on_phase("search", "48 configs", BUDGET)
+        drawn_last(stream)
+        draws = []
+        for now in (0.1, 0.3, 0.49, 0.5, 0.7, 0.99, 1.0):  # noqa: B007
+            view.on_tick("loading", 3)
+            draws.append(bool(stream.getvalue()))
+            drawn_last(stream)
+
+    assert draws == [False, False, False, True, False, False, True]
+
+
+def test_the_region_is_gone_in_the_end_and_the_cursor_is_back() -> None:
+    """Also where the study ends in an exception."""
+    stream = Terminal()
+
+    with contextlib.suppress(KeyboardInterrupt), live_view(stream) as view:
+        view.on_phase("search", "48 configs", BUDGET)
+        raise KeyboardInterrupt
+
+    end = stream.getvalue()[-200:]
+    assert "\x1b[?25h" in end
+    assert not clean(end.rpartition("\x1b[2K")[2].replace("\x1b[?25h", ""))
+
+
+def test_a_caution_stays_above_the_region() -> None:
+    """It is written once, as a line of its own."""
+    stream = Terminal()
+
+    with live_view(stream) as view:
+        view.on_caution("loud [bold]neighbours[/bold]\x1b[2J", "stop them")
+        written = stream.getvalue()
+
+    assert "  loud [bold]neighbours[/bold]\n" in written.replace("\x1b[0m", "")
+    assert "\x1b[2J" not in written
+    assert "stop them" in written
+
+
+def test_foreign_text_cannot_draw() -> None:
+    """A message keeps its brackets, and loses its terminal codes."""
+    stream = Terminal()
+
+    with live_view(stream) as view:
+        view.on_phase("search", "48 configs", BUDGET)
+        view.on_outcome(crashed(0, config(1), "[red]no\x1b[2J\nfile"))
+        written = stream.getvalue()
+
+    assert "[red]no file" in written
+    assert "\x1b[2J" not in written
+
+
+def test_no_color_leaves_cursor_moves_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The region still is one; nothing in it is coloured or bold."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    stream = Terminal()
+
+    with live_view(stream) as view:
+        view.on_phase("search", "48 configs", BUDGET)
+        view.on_outcome(refused(0, config(1)))
+
+    assert "\x1b[2K" in stream.getvalue()
+    assert "m" not in {code[-1] for code in _codes(stream.getvalue())}
+
+
+def _codes(text: str) -> list[str]:
+    """Return the terminal codes in a text."""
+    found = []
+    for part in text.split("\x1b[")[1:]:
+        end = next(place for place, char in enumerate(part) if char.isalpha())
+        found.append(part[: end + 1])
+    return found
+
+
+def test_a_check_is_one_line_that_is_drawn_again() -> None:
+    """What is checked now, and where its pass stands."""
+    stream, now = Terminal(), 0.0
+
+    with LiveStatus(stream, lambda: now) as view:
+        view.on_phase("2 workers, prefetch 2, batch 32")
+        now = 1.0
+        view.on_tick("loading", 12)
+        lines = drawn_last(stream)
+
+    assert lines == ["checking  2 workers, prefetch 2, batch 32  loading, 12 done"]
