@@ -21,18 +21,16 @@ def spoilt_rows(arrived: ArrivalLedger) -> NDArray[np.bool_]:
     field were exchanged), and changes that are rare, or stay away in some epoch.
     """
     spoilt = np.zeros(len(arrived.slot), np.bool_)
-    union = int(np.bitwise_or.reduce(arrived.altered, initial=0))
-    if not union:
+    if not arrived.altered.any():
         return spoilt
     new_values = 0
     for batch in arrived.batches:
         new_values |= mask_of(batch.converted or ())
     rows = _Rows(arrived)
-    for bit in range(MASK_BITS):
-        if union >> bit & 1:
-            altered = (arrived.altered >> np.uint64(bit) & np.uint64(1)).astype(bool)
-            if not new_values >> bit & 1 or not rows.is_regular(altered):
-                spoilt |= altered
+    for bit in (1 << place for place in range(MASK_BITS)):
+        altered = (arrived.altered & np.uint64(bit)) != 0
+        if altered.any() and not (new_values & bit and rows.is_regular(altered)):
+            spoilt |= altered
     return spoilt
 
 
@@ -48,7 +46,7 @@ class _Rows:
         self._compared = np.repeat(compared, counts) & (arrived.slot != NO_SLOT)
 
     def is_regular(self, altered: NDArray[np.bool_]) -> bool:
-        """Whether so many rows, or batches, of every epoch have it that it is a rule."""
+        """Whether most rows, or most of several batches, of every epoch have it."""
         for epoch in np.unique(self._epoch[self._compared]):
             here = self._compared & (self._epoch == epoch)
             hit = altered & here

@@ -32,11 +32,12 @@ _SAID = {
     ),
     "content_mismatch": (
         "have other content than in one process",
-        "a file handle opened before the workers start, or state that is not copied to them",
+        "a file handle opened before the workers start, or state not copied to them",
     ),
     "collate_mismatch": (
         "arrived otherwise than their worker read them",
-        "a buffer that is used again before its batch was sent",
+        "a buffer that is used again before its batch was sent; a collate_fn that "
+        "changes few examples is let through by --allow collate_mismatch",
     ),
     "field_missing": (
         "have other fields than in one process",
@@ -51,6 +52,7 @@ _SAID = {
         "a transform set elsewhere",
     ),
 }
+"""What is said of examples with a finding, and its usual cause."""
 
 
 class Mismatches:

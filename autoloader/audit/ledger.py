@@ -230,7 +230,9 @@ class ArrivalLedger:
             msg = f"the arrival ledger in {folder} is incomplete"
             raise ProtocolError(msg)
         slot, fixed, label, signature, altered = arrays
-        return cls(batches, slot, fixed, label, signature, tables["signatures"], altered)
+        return cls(
+            batches, slot, fixed, label, signature, tables["signatures"], altered
+        )
 
 
 def _fields(found: list[int] | None) -> tuple[int, ...] | None:

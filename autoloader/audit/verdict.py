@@ -4,14 +4,12 @@ Pure: ledgers in, a verdict out. Multisets of ids decide, never counts or order.
 """
 
 import json
-from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from autoloader.audit.conversion import spoilt_rows
 from autoloader.audit.findings import (
@@ -20,6 +18,7 @@ from autoloader.audit.findings import (
     nothing_whole_finding,
     offset_finding,
 )
+from autoloader.audit.identity import Identification, Places
 from autoloader.audit.ledger import (
     NO_SLOT,
     ArrivalLedger,
@@ -54,8 +53,8 @@ class Expectation:
         """Check that there is something to expect: nothing always arrives."""
         if not self.places or self.epochs < 1 or self.batch_size < 1:
             msg = (
-                "an expectation has entries, epochs and a batch size of at least 1, got "
-                f"{len(self.places)}, {self.epochs} and {self.batch_size}"
+                "an expectation needs at least one entry, epoch and example a batch, "
+                f"got {len(self.places)}, {self.epochs} and {self.batch_size}"
             )
             raise ValueError(msg)
 
@@ -124,6 +123,7 @@ class _Judging:
         self._reference = reference
         self._arrived = arrived
         self._expected = expected
+        self._identification = Identification(reference, arrived)
         self._lists = expected.lists()
         self._counts: list[Counter[int]] = [Counter() for _ in range(expected.epochs)]
         self._seen: set[tuple[int, int]] = set()
@@ -146,12 +146,12 @@ class _Judging:
             self._note("repeated_ids", epoch, got - wanted)
         return self._mismatches
 
-    def _note(self, code: str, epoch: int, places: Iterator[int] | Counter[int]) -> None:
+    def _note(self, code: str, epoch: int, places: Iterable[int]) -> None:
         for place in places:
             self._mismatches.add(code, epoch, self._expected.ids[place])
 
     def _take(self, batch: ArrivedBatch, rows: range) -> None:
-        """Count a batch's rows and compare them; one that comes again is not counted."""
+        """Count the rows of a batch that is awaited, and compare them in any case."""
         key = (batch.epoch, batch.batch)
         is_known = 0 <= batch.epoch < len(self._counts) and (
             0 <= batch.batch < len(self._lists)
@@ -159,7 +159,7 @@ class _Judging:
         is_awaited = is_known and key not in self._seen
         self._seen.add(key)
         asked = self._lists[batch.batch] if is_known else ()
-        places = self._places(batch, rows, asked)
+        places = self._identification.places_of(batch, rows, asked)
         for row, place in enumerate(places):
             if place is None:
                 name = f"batch {batch.batch}, row {row}"
@@ -168,7 +168,7 @@ class _Judging:
         if is_awaited:
             self._counts[batch.epoch].update(known)
         else:
-            self._note("repeated_ids", batch.epoch, iter(known))
+            self._note("repeated_ids", batch.epoch, known)
         self._compare(batch.epoch, rows, places)
         spoilt = [
             place
@@ -177,9 +177,9 @@ class _Judging:
         ]
         if not batch.intact and not spoilt:
             spoilt = list(asked) or known  # which of them cannot be told
-        self._note("collate_mismatch", batch.epoch, iter(spoilt))
+        self._note("collate_mismatch", batch.epoch, spoilt)
 
-    def _compare(self, epoch: int, rows: range, places: Sequence[int | None]) -> None:
+    def _compare(self, epoch: int, rows: range, places: Places) -> None:
         """Compare with the reference what workers read, for rows that have an example.
 
         A row without one got its place by its content.
@@ -194,7 +194,7 @@ class _Judging:
         taken, right = (np.array(side) for side in zip(*pairs, strict=True))
         signature = self._signature_places[self._arrived.signature[taken]]
         is_other = signature != self._reference.signature[right]
-        wrong = is_other | ~self._has_content(taken, right)
+        wrong = is_other | ~self._identification.has_content(taken, right)
         for row, place in zip(taken[wrong], right[wrong], strict=True):
             for code in self._codes(int(row), int(place)):
                 self._mismatches.add(code, epoch, self._expected.ids[place])
@@ -202,45 +202,26 @@ class _Judging:
     def _codes(self, row: int, place: int) -> list[str]:
         """Return what differs between a row's example and the reference."""
         arrived, reference = self._arrived, self._reference
-        seen = arrived.signatures[int(arrived.signature[row])]
-        right = reference.signatures[int(reference.signature[place])]
-        codes = _signature_codes(right, seen) if seen != right else []
-        if codes:
-            return codes
-        is_label = arrived.label[row] != reference.label[place]
-        return ["label_mismatch" if is_label else "content_mismatch"]
+        codes = _signature_codes(
+            reference.signatures[int(reference.signature[place])],
+            arrived.signatures[int(arrived.signature[row])],
+        )
+        if not codes and arrived.label[row] != reference.label[place]:
+            return ["label_mismatch"]
+        if not codes and arrived.fixed[row] != reference.fixed[place]:
+            return ["content_mismatch"]
+        return codes
 
-    def _has_content(
-        self, rows: NDArray[np.int64] | slice, places: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
-        arrived, reference = self._arrived, self._reference
-        is_same: NDArray[np.bool_] = (
-            arrived.fixed[rows] == reference.fixed[places]
-        ) & (arrived.label[rows] == reference.label[places])
-        return is_same
 
-    def _places(
-        self, batch: ArrivedBatch, rows: range, asked: Sequence[int]
-    ) -> Sequence[int | None]:
-        """Return the place of each row's id; None where nothing of the scope is it.
-
-        Where collate was given as many examples as the list has, they correspond one to
-        one, unless content says that they were read in another order.
-        """
-        slots = self._arrived.slot[rows.start : rows.stop]
-        corresponds = batch.examples == len(asked)
-        if corresponds and rows and (slots != NO_SLOT).all():
-            places = np.asarray(asked)[slots]
-            if self._has_content(slice(rows.start, rows.stop), places).all():
-                in_place: list[int | None] = places.tolist()
-                return in_place
-        search = _Search(rows, asked, self._content_of_rows(rows), self._content)
-        if corresponds:
-            search.in_place(slots)
-        search.by_content()
-        if corresponds:
-            search.left_over(slots)
-        return [
-            self._anywhere(row) if place is None else place
-            for row, place in zip(rows, search.places, strict=True)
-        ]
+def _signature_codes(reference: str, arrived: str) -> list[str]:
+    """Return what differs between two signatures: rows of name, kind, dtype, shape."""
+    right, seen = (sorted(json.loads(text), key=str) for text in (reference, arrived))
+    if [row[0] for row in right] != [row[0] for row in seen]:
+        return ["field_missing"]
+    pairs = list(zip(right, seen, strict=True))
+    codes = []
+    if any(one[1:3] != other[1:3] for one, other in pairs):
+        codes.append("dtype_mismatch")
+    if any(one[3] != other[3] for one, other in pairs):
+        codes.append("shape_mismatch")
+    return codes

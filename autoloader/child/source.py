@@ -7,6 +7,7 @@ reads an example.
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,10 +16,15 @@ from types import ModuleType
 from typing import Any
 
 import torch
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import DataLoader, Dataset, IterableDataset
 
-from autoloader.errors import DatasetError, UsageError, did_you_mean
+from autoloader.errors import AutoloaderError, DatasetError, UsageError, did_you_mean
 from autoloader.values.scope import SourceSpec
+
+_GUARD = (
+    'put what the script does under `if __name__ == "__main__":`, '
+    "so that importing it only defines things"
+)
 
 
 class TrainsOnImport(BaseException):
@@ -36,67 +42,101 @@ def load_source(source: SourceSpec) -> Any:
         DatasetError: importing or constructing it raises.
     """
     module_name, _, attribute = source.spec.rpartition(":")
+    if not module_name or not attribute or module_name.startswith("."):
+        msg = f"--dataset is module:attribute or file.py:attribute, got {source.spec!r}"
+        raise UsageError(msg, hint="for example --dataset mypackage.data:train_set")
     module = _import(module_name)
     found = _attribute(module, module_name, attribute)
     if _needs_calling(found):
         found = _call(found, source)
     elif source.arguments:
-        msg = f"{source.spec} is a {type(found).__name__} and takes no --arg"
-        raise UsageError(msg)
+        msg = f"{source.spec} is {_kind_of(found)} and takes no --arg"
+        raise UsageError(msg, hint="a class or a function takes arguments")
     return _checked(found, source.spec)
 
 
 def _import(name: str) -> ModuleType:
-    folder = str(Path.cwd())
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    try:
-        with _nothing_trains(name):
-            if name.endswith(".py"):
-                path = Path(name).resolve()
-                sys.path.insert(0, str(path.parent))
-                return _import_file(path)
+    _search_first(Path.cwd())
+    with _reported(name, "imported"), _nothing_trains(name):
+        if name.endswith(".py"):
+            return _import_file(Path(name).resolve())
+        try:
             return importlib.import_module(name)
-    except ModuleNotFoundError as exc:
-        if exc.name is not None and (
-            name == exc.name or name.startswith(f"{exc.name}.")
-        ):
+        except ModuleNotFoundError as exc:
+            if exc.name is None or not f"{name}.".startswith(f"{exc.name}."):
+                raise
             msg = f"no module named {exc.name!r} for --dataset {name}"
             raise UsageError(msg, hint=_module_hint(exc.name)) from exc
-        msg = f"{name} cannot be imported: {exc}"
-        raise DatasetError(msg, hint=f"pip install what provides {exc.name!r}") from exc
-    except SystemExit as exc:
-        msg = f"{name} ends the program when it is imported (exit {exc.code})"
-        raise UsageError(msg, hint=_GUARD) from exc
-    except Exception as exc:
-        msg = f"{name} cannot be imported: {type(exc).__name__}: {exc}"
-        raise DatasetError(msg) from exc
 
 
 def _import_file(path: Path) -> ModuleType:
-    """Import a file under its own name, so that spawned workers find it too."""
-    if path.stem in sys.modules or not path.stem.isidentifier():
-        alias = f"autoloader_dataset_{path.stem}".replace("-", "_")
-    else:
-        alias = path.stem
-    spec = importlib.util.spec_from_file_location(alias, path)
-    assert spec is not None
-    assert spec.loader is not None
+    """Import a file under its own name, so that spawned workers find it too.
+
+    Where a module of that name is loaded already, another name is taken.
+    """
+    if not path.is_file():
+        siblings = [item.name for item in path.parent.glob("*.py")]
+        msg = f"there is no file {path}"
+        raise UsageError(msg, hint=did_you_mean(path.name, siblings))
+    _search_first(path.parent)
+    name = path.stem
+    while name in sys.modules or not name.isidentifier():
+        name = "autoloader_dataset_" + re.sub(r"[^A-Za-z0-9_]", "_", name)
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        msg = f"{path} is no file of Python code"
+        raise UsageError(msg)
     module = importlib.util.module_from_spec(spec)
-    sys.modules[alias] = module
-    spec.loader.exec_module(module)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
     return module
 
 
-_GUARD = (
-    'put what the script does under `if __name__ == "__main__":`, '
-    "so that importing it only defines things"
-)
+def _search_first(folder: Path) -> None:
+    if sys.path[:1] != [str(folder)]:
+        sys.path.insert(0, str(folder))
 
 
 @contextmanager
-def _nothing_trains(name: str) -> Iterator[None]:
-    """Stop a module that starts to train or to load data while it is imported."""
+def _reported(what: str, done: str) -> Iterator[None]:
+    """Turn whatever the user's code raises into an error that says whose it is.
+
+    Args:
+        what: the module or SPEC that runs.
+        done: what is done to it: `imported`, `looked up`, `constructed`, `called`.
+    """
+    try:
+        yield
+    except AutoloaderError:
+        raise
+    except TrainsOnImport as exc:
+        msg = f"{what} {exc} when it is {done}"
+        raise UsageError(msg, hint=_GUARD) from None
+    except SystemExit as exc:
+        code = 0 if exc.code is None else exc.code
+        msg = f"{what} ends the program when it is {done} (exit {code})"
+        raise UsageError(msg, hint=_GUARD) from exc
+    except ModuleNotFoundError as exc:
+        msg = f"{what} cannot be {done}: {exc}"
+        hint = f"pip install what provides {exc.name!r}" if exc.name else None
+        raise DatasetError(msg, hint=hint) from exc
+    except Exception as exc:
+        msg = f"{what} cannot be {done}: {type(exc).__name__}: {exc}"
+        raise DatasetError(msg) from exc
+
+
+@contextmanager
+def _nothing_trains(name: str, *, may_load: bool = False) -> Iterator[None]:
+    """Stop code that starts to train, and show it only its own name in `sys.argv`.
+
+    Args:
+        name: what stands in `sys.argv`, as for a script without arguments.
+        may_load: whether it may iterate a DataLoader (a dataset that counts, say).
+    """
 
     def refuse(what: str) -> Any:
         def stop(*_args: Any, **_kwargs: Any) -> Any:
@@ -104,21 +144,22 @@ def _nothing_trains(name: str) -> Iterator[None]:
 
         return stop
 
-    iterate, backward = DataLoader.__iter__, torch.autograd.backward
-    DataLoader.__iter__ = refuse("iterates a DataLoader")  # type: ignore[method-assign]
+    iterate, backward, argv = DataLoader.__iter__, torch.autograd.backward, sys.argv
+    if not may_load:
+        DataLoader.__iter__ = refuse("iterates a DataLoader")  # type: ignore[method-assign]
     torch.autograd.backward = refuse("calls backward()")
+    sys.argv = [name]
     try:
         yield
-    except TrainsOnImport as exc:
-        msg = f"{name} {exc} when it is imported"
-        raise UsageError(msg, hint=_GUARD) from None
     finally:
         DataLoader.__iter__ = iterate  # type: ignore[method-assign]
-        torch.autograd.backward = backward
+        torch.autograd.backward, sys.argv = backward, argv
 
 
-def _module_hint(missing: str) -> str | None:
+def _module_hint(missing: str) -> str:
     folder = Path.cwd()
+    if Path(f"{missing}.py").is_file():
+        return f"a file is named with its ending: {missing}.py:attribute"
     known = [path.stem for path in folder.glob("*.py")]
     known += [path.parent.name for path in folder.glob("*/__init__.py")]
     known += list(sys.stdlib_module_names)
@@ -131,8 +172,11 @@ def _attribute(module: ModuleType, module_name: str, dotted: str) -> Any:
     found: Any = module
     for part in dotted.split("."):
         try:
-            found = getattr(found, part)
-        except AttributeError:
+            with _reported(f"{module_name}:{dotted}", "looked up"):
+                found = getattr(found, part)
+        except DatasetError as exc:
+            if not isinstance(exc.__cause__, AttributeError):
+                raise
             names = [name for name in dir(found) if not name.startswith("_")]
             msg = f"{module_name} has no attribute {dotted!r}"
             hint = did_you_mean(part, names) or _datasets_of(module)
@@ -167,14 +211,9 @@ def _call(factory: Any, source: SourceSpec) -> Any:
         signature = None
     if signature is not None:
         _check_arguments(signature, arguments, source)
-    try:
-        with _nothing_trains(source.spec):
-            return factory(**arguments)
-    except UsageError:
-        raise
-    except Exception as exc:
-        msg = f"{source.spec} cannot be constructed: {type(exc).__name__}: {exc}"
-        raise DatasetError(msg) from exc
+    done = "constructed" if inspect.isclass(factory) else "called"
+    with _reported(source.spec, done), _nothing_trains(source.spec, may_load=True):
+        return factory(**arguments)
 
 
 def _check_arguments(
@@ -204,17 +243,24 @@ def _check_arguments(
 
 def _checked(found: Any, spec: str) -> Any:
     """Return `found` where it can feed a DataLoader and is not empty."""
-    dataset = found.dataset if isinstance(found, DataLoader) else found
+    dataset: Any = found.dataset if isinstance(found, DataLoader) else found
     if isinstance(dataset, IterableDataset):
         return found
+    what = f"{spec} is {_kind_of(dataset)}"
+    if isinstance(dataset, (list, tuple)) and any(
+        isinstance(item, (Dataset, DataLoader)) for item in dataset
+    ):
+        msg = f"{what} of datasets, and one is needed"
+        raise UsageError(msg, hint="write a function that returns the one, and name it")
     plain_kinds = (str, bytes, dict, set, frozenset, ModuleType, type)
     is_map = hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")
     if isinstance(dataset, plain_kinds) or not is_map:
-        msg = f"{spec} is a {type(dataset).__name__}, which is no dataset"
-        hint = "a Dataset has __getitem__ and __len__, or is an IterableDataset; "
-        raise UsageError(
-            msg, hint=hint + "a DataLoader or a function giving one does too"
+        msg = f"{what}, which is no dataset"
+        hint = (
+            "a Dataset has __getitem__ and __len__, or is an IterableDataset; "
+            "a DataLoader or a function giving one does too"
         )
+        raise UsageError(msg, hint=hint)
     try:
         length = len(dataset)
     except Exception as exc:
@@ -225,3 +271,9 @@ def _checked(found: Any, spec: str) -> Any:
         hint = "check the path or the split that it reads"
         raise UsageError(msg, hint=hint)
     return found
+
+
+def _kind_of(value: object) -> str:
+    """Return the class's name with its article: `an int`, `a list`."""
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"

@@ -16,7 +16,7 @@ SCHEMA = 1
 
 def encode(message: dict[str, Any]) -> bytes:
     """Return one message as bytes."""
-    text = json.dumps({"schema": SCHEMA, **message}, ensure_ascii=True, allow_nan=False)
+    text = json.dumps({**message, "schema": SCHEMA}, ensure_ascii=True, allow_nan=False)
     return b"\n" + text.encode("ascii") + b"\n"
 
 

@@ -6,6 +6,9 @@ only; nothing in a file is ever executed.
 
 from __future__ import annotations
 
+import json
+import math
+import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +19,7 @@ import yaml
 
 from autoloader.errors import StoredFileError, UsageError, did_you_mean
 from autoloader.files import write_whole
-from autoloader.values.config import LoaderConfig
+from autoloader.values.config import DEFAULT_PREFETCH, LoaderConfig
 from autoloader.values.machine import Machine
 
 if TYPE_CHECKING:
@@ -26,20 +29,21 @@ SCHEMA = 1
 
 _SECTIONS = (
     "schema", "dataset", "dataloader", "target", "measured", "compared", "knobs",
-    "verified", "cautions", "needs", "scope", "machine", "versions", "study",
+    "verified", "cautions", "limit", "needs", "scope", "contract", "machine",
+    "versions", "study",
 )  # fmt: skip
 
 _REQUIRED = ("schema", "dataset", "dataloader", "target", "machine")
 
 _HEAD = """\
 # DataLoader settings found by autoloader, with the evidence they rest on.
-# Use:  DataLoader(dataset, **yaml.safe_load(open("{name}"))["dataloader"])
-# or:   autoloader.load("{name}").dataloader(dataset)
+# Use:  DataLoader(dataset, **yaml.safe_load(open({name}))["dataloader"])
+# or:   autoloader.load({name}).dataloader(dataset)
 """
 
 
 class OtherMachineWarning(UserWarning):
-    """A recommendation is used on hardware that it was not measured on."""
+    """A recommendation is used where it was not measured: hardware, or local ranks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ class Recommendation:
     @property
     def config(self) -> LoaderConfig:
         """The chosen config."""
-        return LoaderConfig.canonical(**self.data["dataloader"])
+        return _config_of(self.data["dataloader"])
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -71,21 +75,29 @@ class Recommendation:
             dataset: any dataset; the evidence holds for the one that was tuned.
             overrides: further or other arguments of `DataLoader`, such as `shuffle`.
         """
-        from autoloader.export.frameworks.torch import build  # noqa: PLC0415  # torch
+        from autoloader.export.frameworks.torch import build  # torch
 
         self.warn_if_elsewhere()
         return build(dataset, {**self.settings, **overrides})
 
     def warn_if_elsewhere(self) -> None:
-        """Warn where this machine is not the kind that was measured."""
-        from autoloader.measure.machine import read_machine  # noqa: PLC0415  # psutil
+        """Warn where this machine, or the number of its ranks, was not measured."""
+        from autoloader.measure.machine import read_machine  # psutil
 
-        here = read_machine()
-        measured = Machine.from_dict(self.data["machine"])
+        here, measured = read_machine(), Machine.from_dict(self.data["machine"])
+        again = f"run `autoloader tune --dataset {self.data['dataset']}"
         if here.key != measured.key:
             text = (
-                f"the settings were measured on {measured.key}, this machine is {here.key}; "
-                f"run `autoloader tune --dataset {self.data['dataset']}` here"
+                f"the settings were measured on {measured.key}, "
+                f"this machine is {here.key}; {again}` here"
+            )
+            warnings.warn(text, OtherMachineWarning, stacklevel=3)
+        ranks = os.environ.get("LOCAL_WORLD_SIZE")
+        known = self.data["target"].get("ranks", 1)
+        if ranks is not None and ranks != str(known):
+            text = (
+                f"the settings were measured for ranks={known}, "
+                f"LOCAL_WORLD_SIZE is {ranks}; {again} --ranks {ranks}`"
             )
             warnings.warn(text, OtherMachineWarning, stacklevel=3)
 
@@ -98,7 +110,7 @@ class Recommendation:
         body = yaml.dump(
             self.data, Dumper=_Dumper, sort_keys=False, width=100, allow_unicode=True
         )
-        return _HEAD.format(name=name) + body
+        return _HEAD.format(name=json.dumps(name, ensure_ascii=False)) + body
 
 
 def load(path: str | Path) -> Recommendation:
@@ -108,20 +120,21 @@ def load(path: str | Path) -> Recommendation:
         UsageError: there is no such file.
         StoredFileError: it is damaged, of another schema, or no recommendation.
     """
-    file = Path(path)
     try:
-        text = file.read_text(encoding="utf-8")
-    except (FileNotFoundError, IsADirectoryError) as exc:
+        text = Path(path).read_text(encoding="utf-8")
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as exc:
         msg = f"there is no recommendation at {path}"
-        raise UsageError(
-            msg, hint="`autoloader tune --dataset SPEC` writes one"
-        ) from exc
-    except (OSError, UnicodeDecodeError) as exc:
-        msg = f"{path} cannot be read: {exc}"
+        hint = "`autoloader tune --dataset SPEC` writes one"
+        raise UsageError(msg, hint=hint) from exc
+    except OSError as exc:
+        msg = f"{path} cannot be read: {exc.strerror}"
+        raise StoredFileError(msg) from exc
+    except UnicodeDecodeError as exc:
+        msg = f"{path} is no text: {exc.reason}"
         raise StoredFileError(msg) from exc
     try:
         data = yaml.safe_load(text)
-    except yaml.YAMLError as exc:
+    except (yaml.YAMLError, ValueError, RecursionError) as exc:
         msg = f"{path} is no YAML: {str(exc).splitlines()[0]}"
         raise StoredFileError(msg) from exc
     return Recommendation(_checked(data, path))
@@ -129,33 +142,44 @@ def load(path: str | Path) -> Recommendation:
 
 def _checked(data: object, path: str | Path) -> dict[str, Any]:
     if not isinstance(data, Mapping):
-        msg = f"{path} is no recommendation: a mapping is needed, not {type(data).__name__}"
+        kind = type(data).__name__
+        msg = f"{path} is no recommendation: a mapping is needed, not {kind}"
         raise StoredFileError(msg)
+    if "schema" in data and data["schema"] != SCHEMA:
+        msg = f"{path} has schema {data['schema']!r}, this version reads {SCHEMA}"
+        raise StoredFileError(msg, hint="upgrade the package, or tune again")
     missing = next((name for name in _REQUIRED if name not in data), None)
     if missing is not None:
         msg = f"{path} is no recommendation: it lacks {missing!r}"
         raise StoredFileError(msg)
-    if data["schema"] != SCHEMA:
-        msg = f"{path} has schema {data['schema']!r}, this version reads {SCHEMA}"
-        raise StoredFileError(msg, hint="upgrade the package, or tune again")
     unknown = next((name for name in data if name not in _SECTIONS), None)
     if unknown is not None:
         msg = f"{path} has an unknown section {unknown!r}"
         raise StoredFileError(msg, hint=did_you_mean(str(unknown), _SECTIONS))
-    settings = data["dataloader"]
-    known = set(LoaderConfig.canonical(num_workers=1, batch_size=1).to_dict())
-    if not isinstance(settings, Mapping) or not settings.keys() <= known:
-        odd = (
-            sorted(set(settings) - known) if isinstance(settings, Mapping) else settings
-        )
-        msg = f"{path}: dataloader has settings that are none of ours: {odd}"
+    target = data["target"]
+    if not isinstance(target, Mapping) or not isinstance(target.get("met"), bool):
+        msg = f"{path}: target must say whether it is met, yes or no"
         raise StoredFileError(msg)
     try:
-        LoaderConfig.canonical(**settings)
-    except (UsageError, TypeError) as exc:
-        msg = f"{path}: dataloader cannot be used: {exc}"
-        raise StoredFileError(msg) from exc
+        _config_of(data["dataloader"])
+        Machine.from_dict(data["machine"])
+    except StoredFileError as exc:
+        msg = f"{path}: {exc.message}"
+        raise StoredFileError(msg, hint=exc.hint) from exc
     return {str(name): value for name, value in data.items()}
+
+
+def _config_of(settings: object) -> LoaderConfig:
+    """Return the settings as a config; PyTorch's prefetch_factor where none is named.
+
+    Raises:
+        StoredFileError: they are not what `DataLoader` takes.
+    """
+    if isinstance(settings, Mapping) and settings.get("num_workers"):
+        named = settings.get("prefetch_factor")
+        factor = DEFAULT_PREFETCH if named is None else named
+        settings = {**settings, "prefetch_factor": factor}
+    return LoaderConfig.from_dict(settings)
 
 
 class _Dumper(yaml.SafeDumper):
@@ -177,7 +201,14 @@ def _represent_float(dumper: yaml.SafeDumper, value: float) -> yaml.Node:
 
 
 def _short(value: float) -> str:
-    """Return six significant digits, always as a float that YAML reads back."""
+    """Return six significant digits, always as a float that YAML reads back.
+
+    Raises:
+        ValueError: it is no finite number, which no evidence is.
+    """
+    if not math.isfinite(value):
+        msg = f"a recommendation holds finite numbers only, got {value}"
+        raise ValueError(msg)
     text = f"{value:.6g}"
     if "e" in text:
         mantissa, exponent = text.split("e")

@@ -15,7 +15,7 @@ from autoloader.measure.throughput import epoch_rate
 from autoloader.search.budget import Budget
 from autoloader.search.race import LOOKS, Race, run_race
 from autoloader.search.record import Record
-from autoloader.search.selection import Choice, choose, finalists
+from autoloader.search.selection import SEARCH_NOISE, Choice, choose, finalists
 from autoloader.search.standings import Round, Standings
 from autoloader.search.trials import over_budget
 from autoloader.values.config import LoaderConfig
@@ -145,19 +145,18 @@ class Finale:
         return self.budget.end - self._verification_s()
 
     def _verification_s(self) -> float:
-        """Return the seconds kept for verifying and weighing two configs."""
-        rates = [
+        """Return the seconds kept for verifying and weighing two of the fast configs."""
+        rates = sorted(
             epoch_rate(reading)
             for item in self.record.outcomes
             for reading in item.readings
-        ]
+        )
         if not rates:
             return 0.0
-        examples = self._verify_examples(max(rates))
-        return (
-            2 * (2 * examples + 2 * min(examples, GATE_EXAMPLES)) / median(rates) * 1.15
-            + 2
-        )
+        examples = self._verify_examples(rates[-1])
+        read = 2 * examples + 2 * min(examples, GATE_EXAMPLES)
+        typical = median(rates[-3:]) / (1 + SEARCH_NOISE)
+        return 2 * (read / typical + 4 * OVERHEAD_S)
 
     def _verify_examples(self, rate: float) -> int:
         if self.verify is not None:

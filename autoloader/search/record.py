@@ -4,11 +4,11 @@ A torn last line (a killed writer, a full disk) is cut off when the file is open
 whatever stands before it is kept. One writer at a time, by a lock of its own.
 """
 
-from __future__ import annotations
-
+import contextlib
 import fcntl
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -23,20 +23,33 @@ SCHEMA = 1
 class Record:
     """Outcomes of one study, on disk.
 
+    A line that is no outcome and stands before the last one is a `StoredFileError` at
+    the first use of what is known; `begin_anew` puts such a file aside.
+
     Args:
         folder: the study's folder; made where it is missing.
 
     Raises:
-        UsageError: another process has the study open.
-        StoredFileError: a line that is no outcome stands before the last one.
+        UsageError: another process has the study open, or the folder cannot be used.
     """
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._path = folder / "outcomes.jsonl"
-        self._lock = _lock(folder / "lock")
-        self._outcomes: dict[int, Outcome] = {}
-        self._read()
+        self._known: dict[int, Outcome] = {}
+        self._damage: StoredFileError | None = None
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._lock = _lock(folder / "lock")
+            try:
+                self._read()
+            except StoredFileError as exc:
+                self._damage = exc
+            except BaseException:
+                self._lock.close()
+                raise
+        except OSError as exc:
+            msg = f"the study's folder {folder} cannot be used: {exc.strerror}"
+            raise UsageError(msg, hint="work in a folder on a local disk") from exc
 
     def __enter__(self) -> Self:
         """Return the open record."""
@@ -53,13 +66,18 @@ class Record:
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
-        """All outcomes in order of their numbers, later readings included."""
-        return tuple(self._outcomes[number] for number in sorted(self._outcomes))
+        """All outcomes in order of their numbers, later readings included.
+
+        Raises:
+            StoredFileError: the file is damaged.
+        """
+        known = self._outcomes()
+        return tuple(known[number] for number in sorted(known))
 
     def of_config(self, config: LoaderConfig) -> Outcome | None:
         """Return the outcome of a config, None where it was not tried."""
         return next(
-            (item for item in self._outcomes.values() if item.config == config), None
+            (item for item in self._outcomes().values() if item.config == config), None
         )
 
     def __getitem__(self, config: LoaderConfig) -> Outcome:
@@ -70,16 +88,28 @@ class Record:
         return found
 
     def add(self, outcome: Outcome) -> None:
-        """Append an outcome; it is on the disk when this returns."""
+        """Append an outcome; it is on the disk when this returns.
+
+        Raises:
+            StoredFileError: the disk refuses; what was known is still whole.
+        """
+        known = self._outcomes()
         self._append({"record": "trial", "outcome": outcome.to_dict()})
-        self._outcomes[outcome.number] = outcome
+        known[outcome.number] = outcome
 
     def add_reading(self, number: int, reading: Reading) -> None:
-        """Append one more reading of a trial that was measured."""
+        """Append one more reading of a trial that was measured.
+
+        Raises:
+            KeyError: there is no such trial.
+            StoredFileError: the disk refuses; what was known is still whole.
+        """
+        known = self._outcomes()
+        later = known[number].with_reading(reading)
         self._append(
             {"record": "reading", "number": number, "reading": reading.to_dict()}
         )
-        self._outcomes[number] = self._outcomes[number].with_reading(reading)
+        known[number] = later
 
     def begin_anew(self) -> None:
         """Put the old outcomes aside, under a name that is free, and start empty."""
@@ -88,50 +118,50 @@ class Record:
             while (kept := self._path.with_name(f"outcomes.{number}.jsonl")).exists():
                 number += 1
             self._path.rename(kept)
-        self._outcomes.clear()
+        self._known.clear()
+        self._damage = None
+
+    def _outcomes(self) -> dict[int, Outcome]:
+        if self._damage is not None:
+            raise self._damage
+        return self._known
 
     def _append(self, data: dict[str, Any]) -> None:
         line = json.dumps({"schema": SCHEMA, **data}, allow_nan=False) + "\n"
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
-        descriptor = os.open(self._path, flags, 0o666)
         try:
-            before = os.fstat(descriptor).st_size
-            try:
-                _write_whole(descriptor, line.encode())
-                os.fsync(descriptor)
-            except OSError as exc:
-                os.ftruncate(descriptor, before)
-                msg = f"{self._path} cannot be written: {exc.strerror}"
-                hint = "free some space and run the same command: it goes on from here"
-                raise StoredFileError(msg, hint=hint) from exc
-        finally:
-            os.close(descriptor)
+            with _opened(self._path, flags) as descriptor:
+                before = os.fstat(descriptor).st_size
+                try:
+                    _write_whole(descriptor, line.encode())
+                    os.fsync(descriptor)
+                except OSError:
+                    os.ftruncate(descriptor, before)
+                    raise
+        except OSError as exc:
+            msg = f"{self._path} cannot be written: {exc.strerror}"
+            hint = "free some space and run the same command: it goes on from here"
+            raise StoredFileError(msg, hint=hint) from exc
 
     def _read(self) -> None:
+        """Take in the file, and cut off what a writer left half done at its end."""
         if not self._path.exists():
             return
         data = self._path.read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
-        lines = whole.splitlines()
+        lines = data.split(b"\n")
+        torn = lines.pop()
+        if lines and not _is_json(lines[-1]):
+            torn = lines.pop() + b"\n" + torn
         for number, line in enumerate(lines, start=1):
             try:
                 self._take(json.loads(line))
-            except (
-                ValueError,
-                KeyError,
-                TypeError,
-                StoredFileError,
-                AssertionError,
-            ) as exc:
-                if number == len(lines):
-                    whole = whole[: -len(line) - 1]
-                    break
-                msg = f"{self._path}, line {number} is no outcome: {exc}"
+            except (ValueError, KeyError, TypeError, StoredFileError) as exc:
+                msg = f"{self._path}, line {number} is no outcome: {_words(exc)}"
                 hint = "start anew with --fresh; the file is kept under another name"
                 raise StoredFileError(msg, hint=hint) from exc
-        if len(whole) != len(data):
+        if torn:
             with self._path.open("r+b") as file:
-                file.truncate(len(whole))
+                file.truncate(len(data) - len(torn))
                 os.fsync(file.fileno())
 
     def _take(self, data: dict[str, Any]) -> None:
@@ -140,11 +170,34 @@ class Record:
             raise StoredFileError(msg)
         if data["record"] == "trial":
             outcome = Outcome.from_dict(data["outcome"])
-            self._outcomes[outcome.number] = outcome
+            self._known[outcome.number] = outcome
         else:
-            number = data["number"]
-            reading = Reading.from_dict(data["reading"])
-            self._outcomes[number] = self._outcomes[number].with_reading(reading)
+            number, reading = data["number"], Reading.from_dict(data["reading"])
+            if number not in self._known:
+                msg = f"it is a reading of trial {number}, which is not there"
+                raise StoredFileError(msg)
+            self._known[number] = self._known[number].with_reading(reading)
+
+
+def _words(exc: Exception) -> str:
+    return f"it lacks {exc}" if isinstance(exc, KeyError) else str(exc)
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def _opened(path: Path, flags: int) -> Iterator[int]:
+    descriptor = os.open(path, flags, 0o666)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _write_whole(descriptor: int, data: bytes) -> None:
@@ -158,8 +211,11 @@ def _lock(path: Path) -> IO[bytes]:
     file = os.fdopen(os.open(path, flags, 0o600), "r+b")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         file.close()
         msg = f"another autoloader works on the study in {path.parent}"
         raise UsageError(msg, hint="wait for it, or end it") from None
+    except OSError:
+        file.close()
+        raise
     return file

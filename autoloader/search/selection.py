@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from autoloader.values.outcome import Outcome
     from autoloader.values.target import Target
 
-SEARCH_NOISE = 0.10
-"""How far a single reading of the search is trusted: two standard deviations of the 5 %
-that readings of one config differ by on shared machines."""
+SEARCH_NOISE = 0.20
+"""How far a single reading of the search is trusted. On two shared cores, readings of one
+config within a race scattered by 9 % (studies/photos), and the fastest of a dozen single
+readings is the luckiest of them: at 10 %, it once kept all others out of the race."""
 
 KNOBS = (
     "num_workers",
@@ -92,7 +93,7 @@ def finalists(
     4. the user's own config;
     5. the simplest that meets it even if its reading was too fast by `SEARCH_NOISE`;
     6. further simpler ones that may meet it, the fastest first;
-    7. those that differ from the likely choice in one knob, simplest first.
+    7. those that may meet it and differ from the likely choice in one knob.
 
     PyTorch's default runs in the background of a race and gets a place here only by its
     merits. What takes more memory than allowed has no place.
@@ -234,7 +235,7 @@ def _by_importance(
         *(config for config in ascending if config == user_config),
         *reaching(wanted / (1 - SEARCH_NOISE))[:1],
         *simpler,
-        *(config for config in ascending if knob_between(likely, config) is not None),
+        *(config for config in plausible if knob_between(likely, config) is not None),
     ]
 
 

@@ -8,78 +8,99 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
+import re
 import shutil
 import signal
+import stat
 import tempfile
 import time
 from pathlib import Path
 
+from autoloader.errors import UsageError
 from autoloader.measure.proc import ProcessStat, process_stat, processes_of_session
+
+_log = logging.getLogger(__name__)
 
 SHM = Path("/dev/shm")  # noqa: S108  # the system's own place for shared memory
 
+KILL_PATIENCE_S = 5.0
+"""Longest wait for killed processes: one that waits for a device ends when it may."""
+
 
 def end_session(session_id: int, *, patience_s: float = 3.0) -> int:
-    """End every process of a session: terminate, wait, kill, wait.
+    """End every process of a session: terminate, wait, kill, wait, say so.
 
     Returns:
         How many processes had to be killed.
     """
-    living = _living(session_id)
-    for stat in living:
-        _signal(stat, signal.SIGTERM)
-    deadline = time.monotonic() + patience_s
-    while living and time.monotonic() < deadline:
-        time.sleep(0.01)
-        living = _living(session_id)
-    killed = len(living)
-    while living:
-        for stat in living:
-            _signal(stat, signal.SIGKILL)
-        time.sleep(0.01)
-        living = _living(session_id)
+    for process in _living(session_id):
+        _signal(process, signal.SIGTERM)
+    killed = len(_wait_for_end(session_id, patience_s))
+    if killed:
+        left = _wait_for_end(session_id, KILL_PATIENCE_S, with_signal=signal.SIGKILL)
+        for process in left:
+            _log.warning("process %s does not end: %s", process.pid, process.name)
     return killed
+
+
+def _wait_for_end(
+    session_id: int, patience_s: float, *, with_signal: signal.Signals | None = None
+) -> list[ProcessStat]:
+    """Return what lives on after so many seconds; what is new is signalled as well."""
+    deadline = time.monotonic() + patience_s
+    while living := _living(session_id):
+        if with_signal is not None:
+            for process in living:
+                _signal(process, with_signal)
+        if time.monotonic() >= deadline:
+            break
+        time.sleep(0.01)
+    return living
 
 
 def ask_for_stacks(session_id: int) -> None:
     """Make every process of a session write its stacks to its stderr."""
-    for stat in _living(session_id):
-        _signal(stat, signal.SIGUSR2)
+    for process in _living(session_id):
+        _signal(process, signal.SIGUSR2)
     time.sleep(0.3)
 
 
 def _living(session_id: int) -> list[ProcessStat]:
-    own = os.getpid()
     found = processes_of_session(session_id)
-    return [stat for stat in found if stat.state not in "ZX" and stat.pid != own]
+    own = os.getpid()
+    return [item for item in found if item.state not in "ZX" and item.pid != own]
 
 
-def _signal(stat: ProcessStat, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(stat.pid, number)
-
-
-_TMP_PREFIX = "autoloader-"
+def _signal(process: ProcessStat, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(process.pid, number)
 
 
 class SharedMemoryWatch:
     """Remembers what lay in `/dev/shm` before a trial and removes what it left.
 
-    Only files of PyTorch's and multiprocessing's own naming that carry the id of a
-    process which is gone are removed; anything else belongs to somebody.
+    Only files of PyTorch's own naming are removed, and only where they are this user's
+    and carry the id of a process that began since and is gone. Where containers share
+    `/dev/shm`, processes of others cannot be seen, but their ids are other ones.
     """
 
     def __init__(self) -> None:
         self._before = _listed()
+        self._first_pid = _last_pid()
 
     def sweep(self) -> list[str]:
         """Remove what is new, ours and without a living maker; return the names."""
+        last = _last_pid()
         removed = []
         for name in sorted(_listed() - self._before):
             maker = _maker(name)
-            if maker is not None and process_stat(maker) is None:
-                with contextlib.suppress(OSError):
+            if maker is None or process_stat(maker) is not None:
+                continue
+            with contextlib.suppress(OSError):
+                is_ours = (SHM / name).lstat().st_uid == os.getuid()
+                if is_ours and _began_between(maker, self._first_pid, last):
                     (SHM / name).unlink()
                     removed.append(name)
         return removed
@@ -94,10 +115,24 @@ def _listed() -> set[str]:
 
 def _maker(name: str) -> int | None:
     """Return the process id in `torch_PID_random_number`, None for other names."""
-    parts = name.split("_")
-    if parts[0] == "torch" and len(parts) >= 3 and parts[1].isdigit():
-        return int(parts[1])
-    return None
+    found = re.fullmatch(r"torch_([0-9]+)_.+", name)
+    return None if found is None else int(found[1])
+
+
+def _last_pid() -> int | None:
+    """Return the id of the process that began last, None where it is not told."""
+    try:
+        text = Path("/proc/loadavg").read_text(encoding="ascii")
+    except OSError:
+        return None
+    return int(text.split()[4]) or None
+
+
+def _began_between(pid: int, first: int | None, last: int | None) -> bool:
+    """Whether an id was given out after `first` and up to `last`; ids wrap around."""
+    if first is None or last is None:
+        return True
+    return first < pid <= last if first <= last else pid > first or pid <= last
 
 
 class SessionBook:
@@ -107,32 +142,37 @@ class SessionBook:
         self._path = path
 
     def note(self, session_id: int) -> None:
-        """Add a session with its leader's start time."""
-        stat = process_stat(session_id)
-        if stat is None:
+        """Add a session with its leader's start time, as well as the disk allows."""
+        leader = process_stat(session_id)
+        if leader is None:
             return
         entry = {
             "boot": _boot_id(),
             "session": session_id,
-            "start_ticks": stat.start_ticks,
+            "start_ticks": leader.start_ticks,
         }
-        line = json.dumps(entry)
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+        try:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry) + "\n")
+        except OSError as exc:
+            _log.warning("session %s is not noted: %s", session_id, exc)
 
     def sweep(self) -> int:
         """End what an earlier run left alive; return how many sessions had processes.
 
         A session counts as left only while its number has not been given to a younger
-        leader: ids are used again.
+        leader (ids are used again), and only where its processes are children of ours.
         """
         swept = 0
-        for line in self._lines():
-            session, ticks = line
+        for session, ticks in self._lines():
             leader = process_stat(session)
-            reused = leader is not None and leader.start_ticks != ticks
-            members = [stat for stat in _living(session) if stat.start_ticks >= ticks]
-            if members and not reused:
+            is_reused = leader is not None and leader.start_ticks != ticks
+            members = [
+                item
+                for item in _living(session)
+                if item.start_ticks >= ticks and _is_child_of_ours(item.pid)
+            ]
+            if members and not is_reused:
                 end_session(session)
                 swept += 1
         with contextlib.suppress(OSError):
@@ -142,41 +182,80 @@ class SessionBook:
     def _lines(self) -> list[tuple[int, int]]:
         try:
             text = self._path.read_text(encoding="utf-8")
-        except OSError:
+        except (OSError, UnicodeDecodeError):
             return []
         found = []
         for line in text.splitlines():
             with contextlib.suppress(ValueError, KeyError, TypeError):
                 data = json.loads(line)
-                if data["boot"] != _boot_id():
-                    continue
-                found.append((int(data["session"]), int(data["start_ticks"])))
+                if data["boot"] == _boot_id():
+                    found.append((int(data["session"]), int(data["start_ticks"])))
         return found
 
 
-def _boot_id() -> str | None:
-    """Return what names this boot of the system: process ids mean nothing beyond it."""
+def _is_child_of_ours(pid: int) -> bool:
+    """Whether a process is a child of this package, or a worker of one.
+
+    A forked worker keeps the child's command line, one started afresh its variables.
+    """
+    folder = Path("/proc") / str(pid)
     try:
-        return (
-            Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        )
+        words = (folder / "cmdline").read_bytes().split(b"\0")
+        variables = (folder / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return _CHILD in words or _CHILD_VARIABLE in variables
+
+
+_CHILD = b"autoloader.child"
+_CHILD_VARIABLE = b"PYTORCH_NVML_BASED_CUDA_CHECK=1"
+
+
+def _boot_id() -> str | None:
+    """Return what names this boot of the system: ids of processes end with it."""
+    try:
+        text = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
     except OSError:
         return None
+    return text.strip()
 
 
 def make_tmp() -> Path:
     """Make a temporary folder with a short path, since sockets in it allow 107 bytes.
 
-    Folders of earlier runs whose process is gone are removed on the way.
+    Folders of earlier runs whose process is gone are removed on the way: those that
+    have our name, mode and user, and were made in this container (where processes of
+    others cannot be seen).
+
+    Raises:
+        UsageError: the disk refuses.
     """
     root = Path("/tmp") if os.access("/tmp", os.W_OK) else Path(tempfile.gettempdir())  # noqa: S108
-    for old in root.glob(f"{_TMP_PREFIX}*"):
-        pid = old.name.removeprefix(_TMP_PREFIX).split("-")[0]
+    namespace = _namespace()
+    made = re.compile(rf"autoloader-([0-9]+)-{namespace}-[a-z0-9_]{{8}}")
+    for old in root.glob("autoloader-*"):
+        found = made.fullmatch(old.name)
         with contextlib.suppress(OSError):
-            ours = old.lstat().st_uid == os.getuid() and old.is_dir()
-            if ours and pid.isdigit() and process_stat(int(pid)) is None:
+            info = old.lstat()
+            is_ours = stat.S_ISDIR(info.st_mode) and stat.S_IMODE(info.st_mode) == 0o700
+            if found is None or not is_ours or info.st_uid != os.getuid():
+                continue
+            if process_stat(int(found[1])) is None:
                 remove_folder(old)
-    return Path(tempfile.mkdtemp(prefix=f"{_TMP_PREFIX}{os.getpid()}-", dir=root))
+    try:
+        prefix = f"autoloader-{os.getpid()}-{namespace}-"
+        return Path(tempfile.mkdtemp(prefix=prefix, dir=root))
+    except OSError as exc:
+        msg = f"no temporary folder can be made in {root}: {exc.strerror}"
+        raise UsageError(msg, hint="free some space there") from exc
+
+
+def _namespace() -> int:
+    """Return what names the set of processes that can be seen; 0 where nothing does."""
+    try:
+        return Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        return 0
 
 
 def remove_folder(path: Path) -> None:

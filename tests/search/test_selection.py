@@ -162,17 +162,17 @@ def test_the_likely_choice_is_raced_first_and_the_fastest_second() -> None:
     assert selected(rates, limit=2) == (config(2), config(6))
 
 
-def test_a_single_reading_ten_percent_below_may_still_win() -> None:
-    """Search readings are noisy: 900 of 1000 is raced, 800 only as a neighbour."""
-    rates = {config(1): 800.0, config(2): 900.0, config(4): 1500.0, config(6): 2000.0}
+def test_a_single_reading_a_fifth_below_may_still_win() -> None:
+    """Search readings are noisy: 800 of 1000 is raced, 700 is not."""
+    rates = {config(1): 700.0, config(2): 800.0, config(4): 1500.0, config(6): 2000.0}
 
-    assert selected(rates, limit=3) == (config(4), config(6), config(2))
+    assert selected(rates) == (config(4), config(6), config(2))
 
 
 def test_of_simpler_configs_the_one_nearest_to_the_target_is_raced_first() -> None:
     """It is the most likely one to be enough."""
     rates = {
-        config(1): 890.0,
+        config(1): 700.0,
         config(2): 960.0,
         config(3, pin_memory=True): 940.0,
         config(4): 1500.0,
@@ -181,7 +181,7 @@ def test_of_simpler_configs_the_one_nearest_to_the_target_is_raced_first() -> No
     found = selected(rates)
 
     assert found[:3] == (config(4), config(2), config(3, pin_memory=True))
-    assert config(1) in found
+    assert config(1) not in found
 
 
 def test_the_users_own_config_is_raced_however_slow_it_is() -> None:
@@ -205,7 +205,7 @@ def test_a_config_that_is_enough_with_room_to_spare_is_raced_as_a_fallback() -> 
     rates = {
         config(2): 1000.0,
         config(3, pin_memory=True): 1040.0,
-        config(4, pin_memory=True): 1200.0,
+        config(4, pin_memory=True): 1300.0,
         config(5, pin_memory=True): 1800.0,
         config(9): 2000.0,
     }
@@ -219,7 +219,7 @@ def test_neighbours_of_the_likely_choice_come_last() -> None:
     """They show what each knob is good for, where there is room for them."""
     neighbour = config(2, pin_memory=True)
     stranger = config(3, pin_memory=True)
-    rates = {config(2): 1500.0, neighbour: 1490.0, stranger: 1480.0, config(4): 1600.0}
+    rates = {config(2): 990.0, neighbour: 1000.0, stranger: 1010.0, config(4): 1600.0}
 
     found = selected(rates)
 
@@ -237,7 +237,7 @@ def test_where_nothing_is_enough_the_simplest_that_may_be_is_likely() -> None:
     """Noise may have cost it what it lacks."""
     rates = {config(1): 500.0, config(2): 900.0, config(4): 950.0}
 
-    assert selected(rates) == (config(2), config(4), config(1))
+    assert selected(rates) == (config(2), config(4))
 
 
 def test_where_nothing_may_be_enough_the_fastest_is_likely() -> None:

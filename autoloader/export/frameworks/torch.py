@@ -8,17 +8,24 @@ from typing import Any
 
 from torch.utils.data import DataLoader
 
+_NEEDS_WORKERS = (
+    "prefetch_factor",
+    "persistent_workers",
+    "multiprocessing_context",
+    "timeout",
+)
+
 
 def build(dataset: Any, kwargs: Mapping[str, Any]) -> DataLoader[Any]:
     """Return `DataLoader(dataset, **kwargs)`.
 
     Where a `batch_sampler` is given, `batch_size` must not be; where `num_workers` is
-    overridden with 0, what needs workers is left out.
+    0, by the recommendation or by the caller, what needs workers is left out.
     """
     arguments = dict(kwargs)
     if arguments.get("batch_sampler") is not None:
         arguments.pop("batch_size", None)
     if not arguments.get("num_workers"):
-        arguments.pop("prefetch_factor", None)
-        arguments["persistent_workers"] = False
+        for name in _NEEDS_WORKERS:
+            arguments.pop(name, None)
     return DataLoader(dataset, **arguments)
