@@ -15,7 +15,7 @@ from autoloader.measure.throughput import epoch_rate
 from autoloader.search.budget import Budget
 from autoloader.search.race import LOOKS, Race, run_race
 from autoloader.search.record import Record
-from autoloader.search.selection import SEARCH_NOISE, Choice, choose, finalists
+from autoloader.search.selection import Choice, choose, finalists
 from autoloader.search.standings import Round, Standings
 from autoloader.search.trials import over_budget
 from autoloader.values.config import LoaderConfig
@@ -79,17 +79,15 @@ class Finale:
     _excluded: set[LoaderConfig] = field(default_factory=set)
     _verified: dict[LoaderConfig, Verdict] = field(default_factory=dict)
     _memory: dict[LoaderConfig, MemoryReading] = field(default_factory=dict)
+    _longest_verification_s: float = 0.0
 
     def run(self) -> Result:
         """Return what the study recommends, verified."""
-        measured = [
-            item for item in self.record.outcomes if item.status is Status.MEASURED
-        ]
-        for item in measured:
+        for item in self._measured():
             if item.memory is not None:
                 self._memory[item.config] = item.memory
-        entered = self._finalists(measured)
-        race = self._race(entered)
+        ranked = self._verify_likely()
+        race = self._race(self._fitting(ranked))
         while True:
             standings = race.standings(self.target, excluded=self._excluded)
             choice = choose(
@@ -100,10 +98,9 @@ class Finale:
                 batch_sizes=self.batch_sizes,
                 excluded=self._excluded,
             )
-            candidates = [choice.config or choice.best, choice.best]
             unverified = [
                 config
-                for config in dict.fromkeys(candidates)
+                for config in dict.fromkeys((choice.config or choice.best, choice.best))
                 if config is not None and config not in self._verified
             ]
             if not unverified:
@@ -117,16 +114,30 @@ class Finale:
             for config in unverified:
                 self._verify(config)
 
-    def _finalists(self, measured: Sequence[Outcome]) -> tuple[LoaderConfig, ...]:
+    def _measured(self) -> list[Outcome]:
+        return [item for item in self.record.outcomes if item.status is Status.MEASURED]
+
+    def _verify_likely(self) -> tuple[LoaderConfig, ...]:
+        """Return the finalists, the likely choice and the fastest verified already.
+
+        They are verified before the race, so that the race can have all the time left.
+        """
+        while True:
+            ranked = finalists(
+                self._measured(),
+                target=self.target,
+                user_config=self.user_config,
+                limit=MOST_FINALISTS,
+                batch_sizes=self.batch_sizes,
+            )
+            unverified = [item for item in ranked[:2] if item not in self._verified]
+            if not unverified:
+                return ranked
+            self._verify(unverified[0])
+
+    def _fitting(self, ranked: Sequence[LoaderConfig]) -> tuple[LoaderConfig, ...]:
         """Return as many finalists as six rounds fit into the time of the race."""
-        ranked = finalists(
-            measured,
-            target=self.target,
-            user_config=self.user_config,
-            limit=MOST_FINALISTS,
-            batch_sizes=self.batch_sizes,
-        )
-        cost = {item.config: _pass_s(item) for item in measured}
+        cost = {item.config: _pass_s(item) for item in self._measured()}
         room_s = (self._race_end() - self.budget.clock()) / LOOKS[0]
         default_s = cost.get(self.default_config, 0.0)
         kept: list[LoaderConfig] = []
@@ -142,21 +153,8 @@ class Finale:
         return tuple(dict.fromkeys(kept))
 
     def _race_end(self) -> float:
-        return self.budget.end - self._verification_s()
-
-    def _verification_s(self) -> float:
-        """Return the seconds kept for verifying and weighing two of the fast configs."""
-        rates = sorted(
-            epoch_rate(reading)
-            for item in self.record.outcomes
-            for reading in item.readings
-        )
-        if not rates:
-            return 0.0
-        examples = self._verify_examples(rates[-1])
-        read = 2 * examples + 2 * min(examples, GATE_EXAMPLES)
-        typical = median(rates[-3:]) / (1 + SEARCH_NOISE)
-        return 2 * (read / typical + 4 * OVERHEAD_S)
+        """Return when the race must end: one more verification may follow it."""
+        return self.budget.end - self._longest_verification_s
 
     def _verify_examples(self, rate: float) -> int:
         if self.verify is not None:
@@ -192,31 +190,47 @@ class Finale:
 
     def _verify(self, config: LoaderConfig) -> None:
         """Verify a config whole and weigh it over two epochs; exclude it on failure."""
+        begun = self.budget.clock()
         outcome = self.record[config]
         rate = median([epoch_rate(reading) for reading in outcome.readings])
         self.on_phase("verification", config.describe())
         verdict = self.runner.gate(config, examples=self._verify_examples(rate))
-        failure = verdict if isinstance(verdict, Failure) else None
-        refused = isinstance(verdict, Verdict) and not verdict.passed
-        if failure is None and not refused:
-            weighed = self.runner.weigh(config, examples=GATE_EXAMPLES)
-            if isinstance(weighed, Failure):
-                failure = weighed
-            else:
-                self._memory[config] = weighed
-                failure = over_budget(weighed, self.target.memory_bytes)
-        if failure is None and isinstance(verdict, Verdict) and verdict.passed:
-            self._verified[config] = verdict
-            self.record.add(
-                replace(outcome, verdict=verdict, memory=self._memory[config])
-            )
+        if isinstance(verdict, Failure):
+            self._exclude(outcome, failure=verdict)
+        elif not verdict.passed:
+            self._exclude(outcome, verdict=verdict)
+        else:
+            self._weigh(replace(outcome, verdict=verdict), verdict)
+        took_s = self.budget.clock() - begun
+        self._longest_verification_s = max(self._longest_verification_s, took_s)
+
+    def _weigh(self, outcome: Outcome, verdict: Verdict) -> None:
+        weighed = self.runner.weigh(outcome.config, examples=GATE_EXAMPLES)
+        if isinstance(weighed, Failure):
+            self._exclude(outcome, failure=weighed)
             return
-        self._excluded.add(config)
+        self._memory[outcome.config] = weighed
+        failure = over_budget(weighed, self.target.memory_bytes)
+        if failure is not None:
+            self._exclude(replace(outcome, memory=weighed), failure=failure)
+            return
+        self._verified[outcome.config] = verdict
+        self.record.add(replace(outcome, memory=weighed))
+
+    def _exclude(
+        self,
+        outcome: Outcome,
+        *,
+        verdict: Verdict | None = None,
+        failure: Failure | None = None,
+    ) -> None:
+        """Take a config out: it has no speed any more, whatever it was."""
+        self._excluded.add(outcome.config)
         self.record.add(
             replace(
                 outcome,
-                status=failure.status if failure is not None else Status.REFUSED,
-                verdict=verdict if isinstance(verdict, Verdict) else outcome.verdict,
+                status=Status.REFUSED if failure is None else failure.status,
+                verdict=verdict or outcome.verdict,
                 failure=failure,
                 readings=(),
             )

@@ -62,6 +62,10 @@ class Record:
         trace: TracebackType | None,
     ) -> None:
         """Give the lock back."""
+        self.close()
+
+    def close(self) -> None:
+        """Give the lock back; nothing can be added afterwards by right."""
         self._lock.close()
 
     @property
