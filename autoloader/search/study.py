@@ -158,7 +158,7 @@ def rate_of(outcome: Outcome) -> float:
 
 
 def _load(path: Path, sampler: optuna.samplers.BaseSampler) -> optuna.Study | None:
-    if not path.exists():
+    if not path.exists() or _is_torn(path):
         return None
     try:
         storage = JournalStorage(JournalFileBackend(str(path)))
@@ -167,6 +167,12 @@ def _load(path: Path, sampler: optuna.samplers.BaseSampler) -> optuna.Study | No
         )
     except Exception:  # noqa: BLE001  # whatever a torn journal raises: it is rebuilt
         return None
+
+
+def _is_torn(path: Path) -> bool:
+    """Whether the last line was cut short: Optuna loads such a file and then fails."""
+    data = path.read_bytes()
+    return bool(data) and not data.endswith(b"\n")
 
 
 def _agrees(study: optuna.Study, outcomes: Sequence[Outcome]) -> bool:

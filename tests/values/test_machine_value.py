@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from autoloader.errors import StoredFileError
 from autoloader.values.machine import (
     Accelerator,
     Machine,
@@ -70,35 +71,42 @@ def test_whole_numbers_stand_for_floats_in_stored_data() -> None:
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (None, "machine must be a mapping, got None"),
-        (changed(cpus=4), "machine has an unknown key: cpus"),
+        (None, "Machine must be a mapping, got NoneType"),
+        (changed(cpus=4), "Machine has no field 'cpus'"),
         (
             {key: value for key, value in changed().items() if key != "kernel"},
-            "machine lacks the key kernel",
+            "Machine lacks the field 'kernel'",
         ),
         (
             changed(logical_cpus="many"),
-            "machine.logical_cpus must be int, got 'many'",
+            "Machine.logical_cpus must be int, got 'many'",
         ),
-        (changed(logical_cpus=True), "machine.logical_cpus must be int, got True"),
+        (changed(logical_cpus=True), "Machine.logical_cpus must be int, got True"),
         (
             changed(shm_total_bytes=0.5),
-            "machine.shm_total_bytes must be int | None, got 0.5",
+            "Machine.shm_total_bytes must be int | None, got 0.5",
         ),
         (
             changed(accelerators="A100"),
-            "machine.accelerators must be list | tuple, got 'A100'",
+            "Machine.accelerators must be a list, got 'A100'",
         ),
         (
             changed(accelerators=[{"name": "A100"}]),
-            "accelerator lacks the key kind",
+            "Accelerator lacks the field 'kind'",
         ),
-        (changed(accelerators=[7]), "accelerator must be a mapping, got 7"),
+        (
+            changed(accelerators=[7]),
+            "Machine.accelerators[0] must be a mapping, got 7",
+        ),
+        (
+            changed(logical_cpus=0),
+            "Machine cannot be used: logical_cpus must be at least 1, got 0",
+        ),
     ],
 )
 def test_stored_data_of_another_form_is_refused(data: object, sentence: str) -> None:
     """The sentence names the key at fault and the value found there."""
-    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+    with pytest.raises(StoredFileError, match=f"^{re.escape(sentence)}$"):
         Machine.from_dict(data)
 
 
