@@ -6,20 +6,23 @@ timed. Prints nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autoloader.trial.aftercare import make_tmp, remove_folder
 from autoloader.trial.reference import read_reference
-from autoloader.trial.hosting import Isolation
 from autoloader.trial.runner import ProcessRunner
 from autoloader.values.config import LoaderConfig
 from autoloader.values.job import Reference, ReferenceOrder
 from autoloader.values.outcome import Failure, Verdict
 from autoloader.values.scope import ScopeRequest, SourceSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from autoloader.trial.hosting import Isolation
 
 DEFAULT_BATCH = 32
 """Batch size for a bare dataset where none is named."""
@@ -79,11 +82,15 @@ class CheckResult:
         }
 
 
+def _ignore(*_told: object) -> None:
+    """Take what nobody wants to see."""
+
+
 def check(
     request: CheckRequest,
     *,
-    on_phase: Callable[[str], None] = lambda text: None,
-    on_tick: Callable[[str, int], None] = lambda stage, done: None,
+    on_phase: Callable[[str], None] = _ignore,
+    on_tick: Callable[[str, int], None] = _ignore,
 ) -> CheckResult:
     """Return what each config delivers, compared with one process.
 

@@ -11,13 +11,15 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import autoloader
 from autoloader.commands import check, machine, topics, tune
 from autoloader.errors import AutoloaderError, UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import FrameType
 
 _COMMANDS = (tune, check, machine, topics)
 
@@ -107,10 +109,10 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 def _flags_of(parser: argparse.ArgumentParser, command: str) -> list[str]:
     """Return the flags of a command."""
-    for action in parser._actions:  # noqa: SLF001  # argparse has no public list
+    for action in parser._actions:  # argparse has no public list
         if isinstance(action.choices, dict) and command in action.choices:
             chosen = action.choices[command]
-            return [name for item in chosen._actions for name in item.option_strings]  # noqa: SLF001
+            return [name for item in chosen._actions for name in item.option_strings]
     return []
 
 
@@ -124,7 +126,7 @@ def _report(exc: AutoloaderError, *, wants_json: bool) -> int:
 
 
 def _say(message: str, hint: str | None) -> None:
-    from autoloader.report.console import print_error  # noqa: PLC0415  # rich
+    from autoloader.report.console import print_error  # rich
 
     print_error(message, hint, sys.stderr)
 

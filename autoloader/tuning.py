@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from autoloader.errors import DataError, UsageError
 from autoloader.export.evidence import Evidence, recommend
-from autoloader.export.recommendation import Recommendation
 from autoloader.files import check_writable
 from autoloader.search.budget import REFERENCE_SHARE, Budget
 from autoloader.search.exploration import Exploration, Stop
@@ -24,17 +22,22 @@ from autoloader.search.folder import StudyFolder, StudyKey, StudyState, what_dif
 from autoloader.search.record import Record
 from autoloader.search.space import Space, SpaceRequest, incumbents
 from autoloader.search.study import Study
-from autoloader.search.watcher import Watcher
 from autoloader.trial.aftercare import make_tmp, remove_folder
-from autoloader.trial.hosting import Isolation
 from autoloader.trial.reference import read_reference
 from autoloader.trial.runner import ProcessRunner
 from autoloader.values.config import LoaderConfig
 from autoloader.values.job import Reference, ReferenceOrder, TrialRunner
-from autoloader.values.machine import Machine
 from autoloader.values.outcome import Outcome, Status
 from autoloader.values.scope import ScopeRequest, SourceSpec
-from autoloader.values.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from autoloader.export.recommendation import Recommendation
+    from autoloader.search.watcher import Watcher
+    from autoloader.trial.hosting import Isolation
+    from autoloader.values.machine import Machine
+    from autoloader.values.target import Target
 
 State = Literal["met", "not_met", "undecided"]
 

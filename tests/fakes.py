@@ -17,6 +17,7 @@ class FakeClock:
     now: float = 1000.0
 
     def __call__(self) -> float:
+        """Return the time."""
         return self.now
 
 
@@ -29,7 +30,9 @@ class FakeRunner:
     wrong: frozenset[LoaderConfig] = frozenset()
     wrong_when_whole: frozenset[LoaderConfig] = frozenset()
     failing: dict[LoaderConfig, Failure] = field(default_factory=dict)
-    memory: Callable[[LoaderConfig], int] = lambda config: 100_000_000 * config.num_workers
+    memory: Callable[[LoaderConfig], int] = lambda config: (
+        100_000_000 * config.num_workers
+    )
     epoch_examples: int = 1600
     calls: list[tuple[str, LoaderConfig]] = field(default_factory=list)
     isolation: str = "fork"

@@ -140,7 +140,13 @@ def _listed(items: Sequence[Any]) -> str:
 def _singular(said: str, count: int) -> str:
     if count != 1:
         return said
-    for plural, singular in (("are no examples", "is no example"), ("have ", "has ")):
-        if said.startswith(plural):
-            return singular + said.removeprefix(plural)
+    for plural, singular in _SINGULARS:
+        said = said.replace(plural, singular)
     return said
+
+
+_SINGULARS = (
+    ("are no examples", "is no example"),
+    ("have ", "has "),
+    ("their worker read them", "its worker read it"),
+)

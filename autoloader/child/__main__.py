@@ -17,7 +17,7 @@ def main(argv: list[str]) -> None:
     role, orders, answers, parent = argv
     die_with_parent(int(parent))
     pass_on()
-    from autoloader.child.host import serve_host, serve_reference  # noqa: PLC0415  # torch
+    from autoloader.child.host import serve_host, serve_reference  # torch
 
     serve = {"host": serve_host, "reference": serve_reference}[role]
     with contextlib.suppress(BrokenPipeError):

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import re
 import signal
+import time
 import traceback
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autoloader.values.outcome import Failure
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 REAP_S = 2.0
 """Longest wait for a dying worker's exit code."""
@@ -37,7 +40,7 @@ def failure_of(exc: BaseException, *, phase: str, logs: Path) -> Failure:
         return Failure(
             kind="shared_memory_full",
             phase=phase,
-            message="/dev/shm is full: a batch found no room on its way to the trainer",
+            message="shared memory (/dev/shm) is full: a batch found no room",
             hint="fewer workers, a smaller prefetch_factor, or a larger /dev/shm",
             exception=type(exc).__name__,
             log=log,
@@ -46,7 +49,7 @@ def failure_of(exc: BaseException, *, phase: str, logs: Path) -> Failure:
         return Failure(
             kind="descriptors_exhausted",
             phase=phase,
-            message="the limit of open files is reached: each tensor in flight needs one",
+            message="the limit of open files is reached: a tensor in flight needs one",
             hint="raise `ulimit -n`, or lower num_workers and prefetch_factor",
             exception=type(exc).__name__,
             log=log,
@@ -94,30 +97,34 @@ def _chain(exc: BaseException) -> list[BaseException]:
 def _exit_codes(exc: BaseException) -> list[int]:
     """Return the exit codes of dead workers of the loader that raised.
 
-    The loader's iterator is found among the frames that the exception came through.
-    A lost connection may be noticed before the worker is quite dead: it is waited for.
+    The loader's iterator is found among the frames that the exception, or what caused
+    it, came through. A lost connection may be noticed before the worker is quite dead:
+    it is waited for.
     """
-    waits = isinstance(
-        exc, (ConnectionError, EOFError, FileNotFoundError, RuntimeError)
-    )
-    codes: list[int] = []
-    for frame, _line in traceback.walk_tb(exc.__traceback__):
-        found = getattr(frame.f_locals.get("self"), "_workers", None)
-        workers: list[Any] = found if isinstance(found, list) else []
-        for worker in workers:
-            if waits and not codes:
-                worker.join(timeout=REAP_S / max(1, len(workers)))
-            if worker.exitcode is not None:
-                codes.append(worker.exitcode)
-        if codes:
-            break
-    return codes
+    kinds = (ConnectionError, EOFError, FileNotFoundError, RuntimeError)
+    deadline = time.monotonic() + (REAP_S if isinstance(exc, kinds) else 0.0)
+    workers = _workers_behind(exc)
+    while True:
+        codes = [item.exitcode for item in workers if item.exitcode is not None]
+        if codes or not workers or time.monotonic() >= deadline:
+            return codes
+        time.sleep(0.01)
+
+
+def _workers_behind(exc: BaseException) -> list[Any]:
+    """Return the worker processes of the iterator that an exception came through."""
+    for item in _chain(exc):
+        for frame, _line in traceback.walk_tb(item.__traceback__):
+            found = getattr(frame.f_locals.get("self"), "_workers", None)
+            if isinstance(found, list) and found:
+                return found
+    return []
 
 
 def _worker_death(
     codes: list[int], texts: list[str], phase: str, log: str
 ) -> Failure | None:
-    """Return the failure of a worker's death: by its exit code, else by PyTorch's words."""
+    """Return the failure of a dead worker, by exit code or by PyTorch's words."""
     for code in codes:
         if code < 0:
             return _killed(signal_name(-code), phase, log)

@@ -15,9 +15,8 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -33,6 +32,13 @@ from autoloader.errors import AutoloaderError
 from autoloader.measure.proc import connected_sockets, readable_offsets, thread_count
 from autoloader.values.job import PassOrder, ReferenceOrder
 from autoloader.values.scope import DatasetFacts, Scope, SourceSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+ATTEMPTS = 8
+"""Times that reading a failure is tried again when another one interrupts it."""
 
 
 def serve_reference(orders: int, answers: int) -> None:
@@ -121,7 +127,7 @@ class _Host:
         if connected_sockets(pid):
             return "the dataset holds an open connection"
         if readable_offsets(pid) != self._offsets:
-            return "an earlier trial moved the offset of a file that the dataset holds open"
+            return "an earlier trial moved the offset of an open file of the dataset"
         return None
 
     def serve(self, messages: Iterator[dict[str, Any]]) -> None:
@@ -168,16 +174,32 @@ class _Host:
         context = TrialContext(
             order, self._parts, self._facts, self._scope, board, host_pid
         )
-        try:
-            result = {"event": "result", **run_pass(context)}
-        except Exception as exc:  # noqa: BLE001  # the child's main: it becomes an outcome
-            failure = failure_of(exc, phase=order.kind, logs=logs)
-            result = {"event": "failed", "failure": failure.to_dict()}
+        result = _result_of(context, logs)
         send(self._answers, result)
         sys.stdout.flush()
         sys.stderr.flush()
         _end_workers()
         os._exit(0)
+
+
+def _result_of(context: TrialContext, logs: Path) -> dict[str, Any]:
+    """Run the pass and return its result, or its failure, as a message.
+
+    PyTorch raises a worker's death from a signal handler: it can come a second time
+    while the first is being read, which must not hide it.
+    """
+    error: Exception | None = None
+    for _attempt in range(ATTEMPTS):
+        try:
+            if error is None:
+                return {"event": "result", **run_pass(context)}
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            failure = failure_of(error, phase=context.order.kind, logs=logs)
+            return {"event": "failed", "failure": failure.to_dict()}
+        except Exception as exc:  # noqa: BLE001  # the child's main: it is an outcome
+            error = error or exc
+    msg = f"what ended the pass cannot be read: {error!r}"
+    raise RuntimeError(msg) from error
 
 
 def _keep_to_cpus(count: int | None) -> None:
@@ -241,7 +263,7 @@ def _error(exc: AutoloaderError) -> dict[str, Any]:
 
 
 def _bug(exc: Exception) -> dict[str, Any]:
-    import traceback  # noqa: PLC0415  # only on the way down
+    import traceback  # only on the way down
 
     traceback.print_exception(exc)
     message = f"a child process failed: {type(exc).__name__}: {exc}"

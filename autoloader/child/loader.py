@@ -7,9 +7,8 @@ the dataset object is never wrapped, so `get_worker_info().dataset` stays the us
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils.data import (
@@ -22,7 +21,11 @@ from torch.utils.data import (
 )
 
 from autoloader.values.config import LoaderConfig
-from autoloader.values.scope import Order, ScopeRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from autoloader.values.scope import Order, ScopeRequest
 
 
 class ListSampler(Sampler[Any]):

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -19,12 +18,16 @@ from autoloader.child.digest import DigestPlan
 from autoloader.child.loader import ListSampler, LoaderParts
 from autoloader.child.recorder import Arrivals, count_of, record
 from autoloader.child.stages import Stage, StageBoard
-from autoloader.measure.memory import MemoryMeter
 from autoloader.measure.load import LoadMeter
+from autoloader.measure.memory import MemoryMeter
 from autoloader.measure.proc import FileOffset, readable_offsets
 from autoloader.measure.throughput import wave_plan
-from autoloader.values.job import PassOrder
-from autoloader.values.scope import DatasetFacts, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from autoloader.values.job import PassOrder
+    from autoloader.values.scope import DatasetFacts, Scope
 
 SETTLE_S = 30.0
 """Longest wait for a queue to fill; a slower one is reported as not seen full."""
@@ -198,7 +201,7 @@ def memory_pass(context: TrialContext) -> dict[str, Any]:
         board.enter(Stage.LOADING)
         if number:
             iterator = iter(loader)
-        for held in iterator:
+        for held in iterator:  # noqa: B007  # the consumer holds one batch
             board.advance()
         board.enter(Stage.WEIGHING)
         ends.append(meter.weigh())

@@ -9,9 +9,8 @@ really arrived is digested again. Nothing of this is part of a timed pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils.data import DataLoader, get_worker_info
@@ -29,13 +28,16 @@ from autoloader.child.digest import (
     name_of,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
 _current = (0, 0)
 """Epoch and list that the process (a worker, or the trial itself) is working on."""
 
 
 def _arrived(epoch: int, batch: int, indices: list[Any]) -> list[Any]:
     """Note in the worker which list has come; return it as a plain list."""
-    global _current  # noqa: PLW0603  # one batch at a time in a process
+    global _current  # one batch at a time in a process
     _current = (epoch, batch)
     return indices
 
@@ -94,7 +96,7 @@ class Carried:
 
     def pin_memory(self, device: Any = None) -> Carried:
         """Pin the batch as DataLoader would have done."""
-        from torch.utils.data._utils.pin_memory import pin_memory  # noqa: PLC0415
+        from torch.utils.data._utils.pin_memory import pin_memory
 
         self.batch = pin_memory(self.batch, device)  # type: ignore[no-untyped-call]
         return self
@@ -235,7 +237,7 @@ def _look_up(batch: Any, path: Path) -> Any:
 
 
 def count_of(batch: Any, path: str) -> int:
-    """Return how many examples a batch has, by the size of a field that the gate proved.
+    """Return how many examples a batch has, by a field that the gate proved.
 
     Args:
         batch: what the loader delivered.

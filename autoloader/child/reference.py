@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -23,8 +22,12 @@ from autoloader.child.loader import LoaderParts
 from autoloader.child.source import load_source
 from autoloader.child.stages import Stage, StageBoard
 from autoloader.errors import DatasetError, UsageError, did_you_mean
-from autoloader.values.job import ReferenceOrder
 from autoloader.values.scope import DatasetFacts, FieldFacts, Scope, ScopeRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from autoloader.values.job import ReferenceOrder
 
 PROBED = 64
 """Examples read again under other seeds, to tell random fields from fixed ones."""
@@ -180,7 +183,7 @@ class _Reader:
         """
         self.board.enter(Stage.READING_AGAIN)
         step = max(1, len(ids) // PROBED)
-        part = list(ids[::step][: PROBED - 1]) + [ids[-1]]
+        part = [*ids[::step][: PROBED - 1], ids[-1]]
         _seed(self.request.seed)
         first = [leaves(self.read(index)) for index in part]
         _seed(self.request.seed + 1)
@@ -190,7 +193,9 @@ class _Reader:
         free_shapes: set[str] = set()
         for index, one, other in zip(part, first, second, strict=True):
             if [leaf.path for leaf in one] != [leaf.path for leaf in other]:
-                msg = f"reference_unstable: example {index!r} has other fields when read again"
+                msg = (
+                    f"reference_unstable: example {index!r} has other fields each time"
+                )
                 raise DatasetError(msg, hint=_UNSTABLE)
             for leaf, again in zip(one, other, strict=True):
                 if leaf.shape != again.shape:
@@ -211,7 +216,7 @@ class _Reader:
         if label is not None and any(
             name == label or name.startswith(f"{label}.") for name in random_names
         ):
-            msg = f"reference_unstable: the label {label!r} changes when an example is read again"
+            msg = f"reference_unstable: the label {label!r} changes between readings"
             raise DatasetError(msg, hint="name the true label with --label PATH")
         if random_names and self.request.transforms == "fixed":
             names = ", ".join(sorted(random_names)) or "the example"
@@ -350,4 +355,4 @@ def _seed(seed: int) -> None:
     """Seed the three global generators that PyTorch seeds in its workers."""
     torch.manual_seed(seed)
     random.seed(seed)
-    np.random.seed(seed % 2**32)  # noqa: NPY002  # the global one is what datasets use
+    np.random.seed(seed % 2**32)  # the global one is what datasets use

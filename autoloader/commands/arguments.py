@@ -133,7 +133,7 @@ def _check_module(name: str) -> None:
 
 
 def _argument(text: str) -> tuple[str, Any]:
-    import yaml  # noqa: PLC0415  # only where it is needed
+    import yaml  # only where it is needed
 
     key, equals, value = text.partition("=")
     if not equals or not key.isidentifier():
@@ -163,8 +163,10 @@ def scope_of(args: argparse.Namespace) -> ScopeRequest:
 
 def count(flag: str, text: str | None, least: int = 1) -> int | None:
     """Return a flag's whole number; None where the flag was not given."""
-    if text is None:
-        return None
+    return None if text is None else _number(flag, text, least)
+
+
+def _number(flag: str, text: str, least: int) -> int:
     try:
         number = int(text)
     except ValueError:
@@ -184,8 +186,7 @@ def count_list(flag: str, text: str | None) -> tuple[int, ...] | None:
     """Return a flag's whole numbers, each once; None where the flag was not given."""
     if text is None:
         return None
-    found = [count(flag, part.strip()) for part in text.split(",")]
-    return tuple(dict.fromkeys(number for number in found if number is not None))
+    return tuple(dict.fromkeys(_number(flag, part, 1) for part in text.split(",")))
 
 
 def count_range(flag: str, text: str | None) -> tuple[int, int] | None:
@@ -193,10 +194,8 @@ def count_range(flag: str, text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     low, colon, high = text.partition(":")
-    first = count(flag, low, least=0)
-    last = count(flag, high, least=0) if colon else first
-    assert first is not None
-    assert last is not None
+    first = _number(flag, low, 0)
+    last = _number(flag, high, 0) if colon else first
     if last < first:
         msg = f"{flag} must go upwards, got {text!r}"
         raise UsageError(msg, hint=f"{flag} {last}:{first}")
@@ -209,7 +208,7 @@ def checked_codes(codes: list[str]) -> frozenset[str]:
     Raises:
         UsageError: there is no such code.
     """
-    from autoloader.audit.policy import CODES  # noqa: PLC0415  # numpy
+    from autoloader.audit.policy import CODES  # numpy
 
     for code in codes:
         if code not in CODES:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autoloader.commands import arguments
+
+if TYPE_CHECKING:
+    import argparse
 
 NAME = "check"
 
@@ -44,11 +46,11 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check, print the verdict, return the exit code."""
-    from dataclasses import replace  # noqa: PLC0415
+    from dataclasses import replace
 
-    from autoloader.checking import CheckRequest, check  # noqa: PLC0415  # numpy
-    from autoloader.report.console import check_view, print_check  # noqa: PLC0415  # rich
-    from autoloader.values.config import LoaderConfig  # noqa: PLC0415
+    from autoloader.checking import CheckRequest, check  # numpy
+    from autoloader.report.console import check_view, print_check  # rich
+    from autoloader.values.config import LoaderConfig
 
     size = arguments.count("--batch-size", args.batch_size)
     for text in args.config:

@@ -23,14 +23,14 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the machine."""
-    from autoloader.measure.machine import read_machine  # noqa: PLC0415  # psutil
+    from autoloader.measure.machine import read_machine  # psutil
 
     machine = read_machine()
     if args.json:
         json.dump({**machine.to_dict(), "key": machine.key}, sys.stdout)
         sys.stdout.write("\n")
         return 0
-    from autoloader.report.console import print_machine  # noqa: PLC0415  # rich
+    from autoloader.report.console import print_machine  # rich
 
     print_machine(machine)
     return 0

@@ -7,11 +7,13 @@ names, rules and messages; flags on the command line win.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autoloader.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def flags_of(path: Path, parser: argparse.ArgumentParser) -> list[str]:
@@ -26,7 +28,7 @@ def flags_of(path: Path, parser: argparse.ArgumentParser) -> list[str]:
     Raises:
         UsageError: no such file, no YAML mapping, or an unknown key.
     """
-    import yaml  # noqa: PLC0415  # only where a file is given
+    import yaml  # only where a file is given
 
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -37,11 +39,12 @@ def flags_of(path: Path, parser: argparse.ArgumentParser) -> list[str]:
         msg = f"the study file {path} is no YAML: {str(exc).splitlines()[0]}"
         raise UsageError(msg) from exc
     if not isinstance(data, dict):
-        msg = f"the study file {path} must be a mapping of flags, got {type(data).__name__}"
+        kind = type(data).__name__
+        msg = f"the study file {path} must be a mapping of flags, got {kind}"
         raise UsageError(msg, hint="for example:  dataset: mypackage.data:train_set")
     known = {
         option.removeprefix("--"): action
-        for action in parser._actions  # noqa: SLF001  # argparse has no public list
+        for action in parser._actions  # argparse has no public list
         for option in action.option_strings
         if option.startswith("--") and option != "--help"
     }
@@ -69,7 +72,7 @@ def _flag(key: str, value: Any, action: argparse.Action, path: Path) -> Iterator
         value = _beside(value, path)
     if key == "arg" and isinstance(value, dict):
         value = [f"{name}={item}" for name, item in value.items()]
-    if isinstance(action, argparse._AppendAction):  # noqa: SLF001
+    if isinstance(action, argparse._AppendAction):
         for item in value if isinstance(value, list) else [value]:
             yield f"{name}={item}"
         return

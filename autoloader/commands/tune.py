@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autoloader.commands import arguments
 from autoloader.errors import UsageError
 from autoloader.units import parse_bytes, parse_duration
+
+if TYPE_CHECKING:
+    import argparse
 
 MEMORY_SHARE = 0.8
 """Default budget: this part of what cgroup and machine leave now."""
@@ -97,15 +99,15 @@ def run(args: argparse.Namespace) -> int:
     """Tune, print the result, return the exit code."""
     args = _with_study_file(args)
     request = _request(args)
-    from autoloader.files import check_writable  # noqa: PLC0415
+    from autoloader.files import check_writable
 
     check_writable(request["out"])
 
-    from autoloader.measure.machine import read_machine  # noqa: PLC0415  # psutil
-    from autoloader.report.console import print_report, view_for  # noqa: PLC0415  # rich
-    from autoloader.report.data import TuneReport  # noqa: PLC0415
-    from autoloader.tuning import TuneRequest, tune  # noqa: PLC0415  # optuna
-    from autoloader.values.target import Target  # noqa: PLC0415
+    from autoloader.measure.machine import read_machine  # psutil
+    from autoloader.report.console import print_report, view_for  # rich
+    from autoloader.report.data import TuneReport
+    from autoloader.tuning import TuneRequest, tune  # optuna
+    from autoloader.values.target import Target
 
     machine = read_machine()
     memory = request.pop("memory_bytes") or int(
@@ -143,7 +145,7 @@ def _with_study_file(args: argparse.Namespace) -> argparse.Namespace:
                 msg, hint="autoloader tune --dataset mypackage.data:train_set"
             )
         return args
-    from autoloader.commands.study_file import flags_of  # noqa: PLC0415
+    from autoloader.commands.study_file import flags_of
 
     given = list(args.given)
     given.remove(args.study)
@@ -156,8 +158,8 @@ def _with_study_file(args: argparse.Namespace) -> argparse.Namespace:
 
 def _request(args: argparse.Namespace) -> dict[str, Any]:
     """Return the request's values; everything that text alone can tell is checked."""
-    from autoloader.search.space import SpaceRequest  # noqa: PLC0415
-    from autoloader.values.target import Target  # noqa: PLC0415
+    from autoloader.search.space import SpaceRequest
+    from autoloader.values.target import Target
 
     Target.parse(args.target)
     verify = arguments.count_or_all("--verify", args.verify)

@@ -9,7 +9,7 @@ import importlib.metadata
 import platform
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autoloader.export.recommendation import SCHEMA, Recommendation
 from autoloader.measure.intervals import Interval, median
@@ -19,15 +19,17 @@ from autoloader.measure.throughput import (
     steady_rate,
     wait_percentiles,
 )
-from autoloader.search.finale import Result
 from autoloader.search.selection import knob_effects
-from autoloader.search.space import Space
-from autoloader.values.config import LoaderConfig
-from autoloader.values.job import Reference
-from autoloader.values.machine import Machine
 from autoloader.values.outcome import Outcome, Reading, Status
-from autoloader.values.scope import SourceSpec
 from autoloader.values.target import CONFIDENCE, INDIFFERENCE, Target
+
+if TYPE_CHECKING:
+    from autoloader.search.finale import Result
+    from autoloader.search.space import Space
+    from autoloader.values.config import LoaderConfig
+    from autoloader.values.job import Reference
+    from autoloader.values.machine import Machine
+    from autoloader.values.scope import SourceSpec
 
 _PACKAGES = ("torch", "optuna", "numpy", "torch-autoloader")
 
@@ -241,8 +243,8 @@ def _cautions(evidence: Evidence) -> list[dict[str, Any]]:
                 "code": "ranks_not_measured_together",
                 "count": evidence.ranks,
                 "message": (
-                    f"one of {evidence.ranks} ranks was measured, on its share of CPUs; "
-                    "what ranks share (storage, memory bandwidth) is not in the numbers"
+                    f"one of {evidence.ranks} ranks was measured, on its CPUs; "
+                    "what ranks share (storage, memory bandwidth) is not shown"
                 ),
                 "hint": None,
             }

@@ -6,18 +6,21 @@ the next trial begins.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from autoloader.search.record import Record
-from autoloader.search.study import Study
 from autoloader.search.trials import run_trial
-from autoloader.values.config import LoaderConfig
-from autoloader.values.job import TrialRunner
-from autoloader.values.machine import Machine
 from autoloader.values.outcome import Outcome, Status
-from autoloader.values.scope import DatasetFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from autoloader.search.record import Record
+    from autoloader.search.study import Study
+    from autoloader.values.config import LoaderConfig
+    from autoloader.values.job import TrialRunner
+    from autoloader.values.machine import Machine
+    from autoloader.values.scope import DatasetFacts
 
 Stop = Literal["budget", "trials", "space_exhausted", "nothing_works"]
 

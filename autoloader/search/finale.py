@@ -6,23 +6,27 @@ written; one that fails it is refused, whatever its speed, and the choice is mad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from autoloader.errors import DataError
 from autoloader.measure.intervals import median
 from autoloader.measure.throughput import epoch_rate
-from autoloader.search.budget import Budget
 from autoloader.search.race import LOOKS, Race, run_race
-from autoloader.search.record import Record
 from autoloader.search.selection import Choice, choose, finalists
-from autoloader.search.standings import Round, Standings
 from autoloader.search.trials import over_budget
-from autoloader.values.config import LoaderConfig
-from autoloader.values.job import TrialRunner
 from autoloader.values.outcome import Failure, MemoryReading, Outcome, Status, Verdict
 from autoloader.values.scope import GATE_EXAMPLES, Scope
-from autoloader.values.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from autoloader.search.budget import Budget
+    from autoloader.search.record import Record
+    from autoloader.search.standings import Round, Standings
+    from autoloader.values.config import LoaderConfig
+    from autoloader.values.job import TrialRunner
+    from autoloader.values.target import Target
 
 MOST_FINALISTS = 5
 """Configs in a race beside PyTorch's default."""

@@ -12,13 +12,15 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autoloader.errors import StoredFileError
 from autoloader.files import write_whole
 from autoloader.search.space import Space, SpaceRequest
-from autoloader.values.machine import Machine
 from autoloader.values.scope import DatasetFacts, Scope, ScopeRequest, SourceSpec
+
+if TYPE_CHECKING:
+    from autoloader.values.machine import Machine
 
 SCHEMA = 1
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from autoloader.values.target import Target
 
 SEARCH_NOISE = 0.20
-"""How far a single reading of the search is trusted. On two shared cores, readings of one
-config within a race scattered by 9 % (studies/photos), and the fastest of a dozen single
-readings is the luckiest of them: at 10 %, it once kept all others out of the race."""
+"""How far a single reading of the search is trusted. On two shared cores, readings of
+one config within a race scattered by 9 % (studies/photos), and the fastest of a dozen
+single readings is the luckiest: at 10 %, it once kept all others out of the race."""
 
 KNOBS = (
     "num_workers",

@@ -9,13 +9,15 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autoloader.search.selection import simplicity
 from autoloader.values.config import LoaderConfig
 from autoloader.values.decode import fields_of, plain
-from autoloader.values.machine import Machine
-from autoloader.values.scope import DatasetFacts, Scope
+
+if TYPE_CHECKING:
+    from autoloader.values.machine import Machine
+    from autoloader.values.scope import DatasetFacts, Scope
 
 DEFAULT_BATCH_SIZES = (32, 64, 128)
 """Searched for a bare Dataset where none is named."""

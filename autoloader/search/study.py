@@ -6,9 +6,7 @@ the two differ (Optuna's own journal stays broken after a torn line).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import optuna
 from optuna.distributions import CategoricalDistribution, IntDistribution
@@ -18,9 +16,14 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 from autoloader.measure.intervals import median
 from autoloader.measure.throughput import epoch_rate
-from autoloader.search.space import Space
 from autoloader.values.config import LoaderConfig
 from autoloader.values.outcome import Outcome, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from autoloader.search.space import Space
 
 STUDY_NAME = "autoloader"
 

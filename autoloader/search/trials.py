@@ -6,14 +6,11 @@ The order is the product's promise: what is wrong is never measured.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from autoloader.search.prediction import cannot_fit
 from autoloader.units import format_bytes
-from autoloader.values.config import LoaderConfig
-from autoloader.values.job import TrialRunner
-from autoloader.values.machine import Machine
 from autoloader.values.outcome import (
     Failure,
     MemoryReading,
@@ -23,6 +20,13 @@ from autoloader.values.outcome import (
     Verdict,
 )
 from autoloader.values.scope import GATE_EXAMPLES, DatasetFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from autoloader.values.config import LoaderConfig
+    from autoloader.values.job import TrialRunner
+    from autoloader.values.machine import Machine
 
 
 def run_trial(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from autoloader.search.budget import Budget
-from autoloader.search.standings import Round
-from autoloader.values.config import LoaderConfig
-from autoloader.values.outcome import Outcome
+if TYPE_CHECKING:
+    from autoloader.search.budget import Budget
+    from autoloader.search.standings import Round
+    from autoloader.values.config import LoaderConfig
+    from autoloader.values.outcome import Outcome
 
 
 class Watcher(Protocol):

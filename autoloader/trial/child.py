@@ -14,11 +14,13 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autoloader.child.stages import Stage, StageBoard
 from autoloader.child.wire import Decoder, send
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TICK_S = 0.2
 """Longest time between two looks at the clock and the stage board."""
@@ -29,7 +31,7 @@ PATIENCE_S = 2.0
 Tick = Callable[[Stage, int], None]
 
 
-class ChildDied(Exception):  # noqa: N818  # an event that the caller turns into a value
+class ChildDied(Exception):  # an event that the caller turns into a value
     """The child (or the trial it had forked) ended without an answer."""
 
     def __init__(self, code: int) -> None:
@@ -38,7 +40,7 @@ class ChildDied(Exception):  # noqa: N818  # an event that the caller turns into
         """Exit code; negative: the signal that ended it."""
 
 
-class ChildHung(Exception):  # noqa: N818  # an event that the caller turns into a value
+class ChildHung(Exception):  # an event that the caller turns into a value
     """The child made no progress for too long."""
 
     def __init__(self, stage: Stage, done: int, seconds: float) -> None:
@@ -72,7 +74,7 @@ class Child:
             "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
         }
         with _log(logs / "stdout.txt") as out, _log(logs / "stderr.txt") as err:
-            self._process = subprocess.Popen(  # noqa: S603  # our own interpreter
+            self._process = subprocess.Popen(  # our own interpreter
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=out,

@@ -6,16 +6,18 @@ Decides between forking and fresh processes; runs nothing itself.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from autoloader.child.stages import StageBoard
 from autoloader.trial.aftercare import SessionBook, end_session
 from autoloader.trial.child import Child, ChildDied, ChildHung
 from autoloader.trial.logs import death
 from autoloader.trial.reference import error_of
-from autoloader.values.job import PassOrder, Reference
 from autoloader.values.outcome import Failure
-from autoloader.values.scope import SourceSpec
+
+if TYPE_CHECKING:
+    from autoloader.values.job import PassOrder, Reference
+    from autoloader.values.scope import SourceSpec
 
 Isolation = Literal["auto", "fork", "fresh"]
 

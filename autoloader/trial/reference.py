@@ -7,9 +7,7 @@ from the process that did it.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autoloader import errors
 from autoloader.child.failures import signal_name
@@ -18,6 +16,10 @@ from autoloader.errors import AutoloaderError, DatasetError, ProtocolError
 from autoloader.trial.child import Child, ChildDied, ChildHung, Tick
 from autoloader.values.job import Reference, ReferenceOrder
 from autoloader.values.scope import DatasetFacts, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
 
 STALL_S = 300.0
 """Longest time without progress: imports over a network take minutes."""

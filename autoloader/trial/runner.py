@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from autoloader.audit.ledger import ArrivalLedger, ReferenceLedger, ScopeList
 from autoloader.audit.policy import apply_policy
@@ -27,10 +26,14 @@ from autoloader.trial.aftercare import (
 from autoloader.trial.child import ChildDied, ChildHung, Tick
 from autoloader.trial.hosting import HostKeeper, Isolation
 from autoloader.trial.logs import death, last_number, tidy
-from autoloader.values.config import LoaderConfig
 from autoloader.values.job import PassOrder, Reference
 from autoloader.values.outcome import Failure, MemoryReading, Reading, Verdict
-from autoloader.values.scope import SourceSpec
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from autoloader.values.config import LoaderConfig
+    from autoloader.values.scope import SourceSpec
 
 STALL_S = 30.0
 """Least time without progress that counts as a hang."""

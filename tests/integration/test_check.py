@@ -6,7 +6,7 @@ import pytest
 
 from autoloader.checking import CheckRequest, CheckResult, check
 from autoloader.values.outcome import Failure, Verdict
-from autoloader.values.scope import ScopeRequest, SourceSpec
+from autoloader.values.scope import SourceSpec
 
 DATASETS = Path(__file__).parents[1] / "datasets.py"
 
@@ -16,14 +16,12 @@ def run(
     folder: Path,
     *,
     configs: tuple[str, ...] = (),
-    transforms: str = "auto",
     arguments: tuple[tuple[str, object], ...] = (),
 ) -> CheckResult:
     """Check one of the datasets with small batches."""
     return check(
         CheckRequest(
             source=SourceSpec(spec=f"{DATASETS}:{name}", arguments=arguments),
-            scope=ScopeRequest(transforms=transforms),
             batch_size=8,
             configs=configs,
             folder=folder,
@@ -159,7 +157,7 @@ def test_a_shared_file_offset_is_found_where_content_is_right(tmp_path: Path) ->
 
 
 def test_a_killed_worker_is_a_crash_with_its_signal(tmp_path: Path) -> None:
-    """A worker that dies at example 33 is reported as crashed, not as an error of ours."""
+    """A worker that dies at example 33 is reported as crashed."""
     result = run("Dies", tmp_path)
 
     failures = [item for _, item in result.runs if isinstance(item, Failure)]

@@ -1,4 +1,4 @@
-"""Nothing survives, nothing is lost: kills, interrupts, torn lines, in real processes."""
+"""Nothing survives, nothing is lost: kills, interrupts and torn lines."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from autoloader.measure.proc import process_stat, processes_of_session
 from tests.waiting import wait_for
 
 DATASETS = Path(__file__).parents[1] / "datasets.py"
-SHM = Path("/dev/shm")  # noqa: S108  # where leftovers would lie
+SHM = Path("/dev/shm")  # where leftovers would lie
 
 
 class Tune:
@@ -176,7 +176,7 @@ def test_a_dying_worker_is_a_result_and_the_study_ends_with_one(tmp_path: Path) 
 
 @pytest.mark.slow
 def test_a_losing_loader_never_gets_a_speed(tmp_path: Path) -> None:
-    """Refused configs name the example and have no reading; the honest one is chosen."""
+    """Refused configs name the example and have no reading."""
     code, out, err = (run := Tune(tmp_path, "losing_loader")).finish()
 
     assert code in {0, 6}, err
@@ -199,5 +199,5 @@ def test_no_temporary_folder_is_left(tmp_path: Path) -> None:
     code = pid.wait(timeout=120)
 
     assert code == 0
-    assert not list(Path("/tmp").glob(f"autoloader-{pid.pid}-*"))  # noqa: S108
+    assert not list(Path("/tmp").glob(f"autoloader-{pid.pid}-*"))
     assert process_stat(pid.pid) is None

@@ -58,7 +58,10 @@ REFUSED = Verdict(
 )
 
 MEMORY = MemoryReading(
-    full_queue_bytes=100, epoch_end_bytes=(90, 120), queued_bytes=10, queue_was_full=True
+    full_queue_bytes=100,
+    epoch_end_bytes=(90, 120),
+    queued_bytes=10,
+    queue_was_full=True,
 )
 
 CRASH = Failure(
@@ -133,7 +136,7 @@ def test_a_measured_outcome_without_a_passed_verdict_cannot_be_built(
     verdict: Verdict | None,
 ) -> None:
     """A speed is only read where the data is right."""
-    with pytest.raises(ValueError, match="^a reading needs a passed verdict$"):
+    with pytest.raises(ValueError, match=r"^a reading needs a passed verdict$"):
         outcome(verdict=verdict)
 
 
@@ -160,7 +163,7 @@ def test_passing_and_having_findings_exclude_each_other(passed: bool) -> None:
     """A verdict cannot contradict itself."""
     sentence = "a verdict passes where it has no findings, and only there"
 
-    with pytest.raises(ValueError, match=f"^{sentence}$"):
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         Verdict(
             passed=passed,
             examples=1,
@@ -176,7 +179,7 @@ def test_a_stored_outcome_that_contradicts_itself_is_refused() -> None:
     data = {**outcome().to_dict(), "verdict": REFUSED.to_dict()}
 
     sentence = "Outcome cannot be used: a reading needs a passed verdict"
-    with pytest.raises(StoredFileError, match=f"^{sentence}$"):
+    with pytest.raises(StoredFileError, match=f"^{re.escape(sentence)}$"):
         Outcome.from_dict(data)
 
 
