@@ -272,7 +272,7 @@ class _Tuning:
             study=study,
             facts=reference.facts,
             machine=self.machine,
-            memory_bytes=target.memory_bytes,
+            target=target,
             most_trials=self.request.most_trials,
             deadline=self.budget.search_end,
             clock=self.budget.clock,

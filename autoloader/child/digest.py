@@ -143,13 +143,6 @@ def _signature(parts: tuple[Any, ...], free_shapes: frozenset[str]) -> str:
     return json.dumps(rows)
 
 
-@lru_cache(maxsize=4096)
-def shapes_in(signature: str) -> tuple[tuple[int, ...] | None, ...]:
-    """Return the shape of each leaf of a signature, in order; None: none, or free."""
-    shapes = (row[3] for row in json.loads(signature))
-    return tuple(tuple(sizes) if isinstance(sizes, list) else None for sizes in shapes)
-
-
 class ExampleDigest(NamedTuple):
     """All that is kept of an example."""
 

@@ -91,6 +91,8 @@ class Carried:
     """Leaves of the first example."""
     digests: list[tuple[int, ...]]
     """Leaf digests of each example."""
+    shapes: list[tuple[tuple[int, ...] | None, ...]]
+    """Leaf shapes of each example."""
     whole: int
     """Digest of the batch as collate_fn returned it."""
 
@@ -123,6 +125,7 @@ class RecordingCollate:
             examples=[self._plan.digest_leaves(found) for found in walked],
             paths=tuple(leaf.path for leaf in walked[0]) if walked else (),
             digests=[tuple(leaf.digest for leaf in found) for found in walked],
+            shapes=[tuple(leaf.shape for leaf in found) for found in walked],
             whole=combine(leaves(batch)),
         )
 
@@ -151,14 +154,16 @@ class Arrivals:
         """Digest the batch that arrived, and note its rows."""
         found = leaves(carried.batch)
         self.batch_bytes = max(self.batch_bytes, sum(leaf.size for leaf in found))
-        rows, row_leaves = _rows(carried)
+        rows = _rows(carried)
         alignment = (
-            align_rows(
-                [tuple(leaf.digest for leaf in row) for row in row_leaves],
+            Alignment(slots=tuple(range(len(carried.examples))), converted=None)
+            if rows is None
+            else align_rows(
+                [tuple(leaf.digest for leaf in row) for row in rows],
                 carried.digests,
+                row_shapes=[tuple(leaf.shape for leaf in row) for row in rows],
+                example_shapes=carried.shapes,
             )
-            if rows is not None
-            else Alignment(slots=tuple(range(len(carried.examples))), converted=None)
         )
         self._note_count_path(found, len(alignment.slots))
         self.ledger.add_batch(
@@ -166,20 +171,21 @@ class Arrivals:
             batch=carried.place,
             worker=carried.worker,
             examples=len(carried.examples),
-            converted=alignment.converted is None or bool(alignment.converted),
+            converted=alignment.converted,
             intact=combine(found) == carried.whole,
         )
+        altered = alignment.altered or (0,) * len(alignment.slots)
         for row, slot in enumerate(alignment.slots):
-            digest = (
-                carried.examples[slot]
-                if slot != NO_SLOT
-                else self.plan.digest_leaves(row_leaves[row])
-            )
+            if slot == NO_SLOT and rows is not None:
+                digest = self.plan.digest_leaves(rows[row])
+            else:
+                digest = carried.examples[slot]
             self.ledger.add_row(
                 slot=slot,
                 fixed=digest.fixed,
                 label=digest.label,
                 signature=digest.signature,
+                altered=altered[row],
             )
 
     def _note_count_path(self, found: list[Leaf], rows: int) -> None:
@@ -195,7 +201,7 @@ class Arrivals:
             self.count_path = None
 
 
-def _rows(carried: Carried) -> tuple[int | None, list[list[Leaf]]]:
+def _rows(carried: Carried) -> list[list[Leaf]] | None:
     """Return the rows of a batch that mirrors its examples, each as leaves.
 
     None where the batch has another structure than its examples, or its fields do not
@@ -205,20 +211,16 @@ def _rows(carried: Carried) -> tuple[int | None, list[list[Leaf]]]:
     for path in carried.paths:
         column = _look_up(carried.batch, path)
         if column is None:
-            return None, []
-        columns.append(column)
-    lengths = {len(column) for column in columns}
+            return None
+        columns.append((path, column))
+    lengths = {len(column) for _, column in columns}
     if len(lengths) != 1:
-        return None, []
+        return None
     (count,) = lengths
-    rows = [
-        [
-            digest_leaf(path, column[row])
-            for path, column in zip(carried.paths, columns, strict=True)
-        ]
+    return [
+        [digest_leaf(path, column[row]) for path, column in columns]
         for row in range(count)
     ]
-    return count, rows
 
 
 def _look_up(batch: Any, path: Path) -> Any:

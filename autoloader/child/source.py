@@ -42,7 +42,8 @@ def load_source(source: SourceSpec) -> Any:
         DatasetError: importing or constructing it raises.
     """
     module_name, _, attribute = source.spec.rpartition(":")
-    if not module_name or not attribute or module_name.startswith("."):
+    is_relative = module_name.startswith(".") and not module_name.endswith(".py")
+    if not module_name or not attribute or is_relative:
         msg = f"--dataset is module:attribute or file.py:attribute, got {source.spec!r}"
         raise UsageError(msg, hint="for example --dataset mypackage.data:train_set")
     module = _import(module_name)
@@ -120,13 +121,16 @@ def _reported(what: str, done: str) -> Iterator[None]:
         code = 0 if exc.code is None else exc.code
         msg = f"{what} ends the program when it is {done} (exit {code})"
         raise UsageError(msg, hint=_GUARD) from exc
-    except ModuleNotFoundError as exc:
-        msg = f"{what} cannot be {done}: {exc}"
-        hint = f"pip install what provides {exc.name!r}" if exc.name else None
-        raise DatasetError(msg, hint=hint) from exc
     except Exception as exc:
-        msg = f"{what} cannot be {done}: {type(exc).__name__}: {exc}"
-        raise DatasetError(msg) from exc
+        msg, hint = f"{what} cannot be {done}: {_said(exc)}", None
+        if isinstance(exc, ModuleNotFoundError) and exc.name:
+            hint = f"pip install what provides {exc.name!r}"
+        raise DatasetError(msg, hint=hint) from exc
+
+
+def _said(exc: Exception) -> str:
+    """Return type and words of an exception; the type alone where it has none."""
+    return f"{type(exc).__name__}: {exc}".removesuffix(": ")
 
 
 @contextmanager
@@ -264,7 +268,7 @@ def _checked(found: Any, spec: str) -> Any:
     try:
         length = len(dataset)
     except Exception as exc:
-        msg = f"len({spec}) raises {type(exc).__name__}: {exc}"
+        msg = f"len({spec}) raises {_said(exc)}"
         raise DatasetError(msg) from exc
     if length == 0:
         msg = f"{spec} is empty: len() is 0"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from autoloader.search.study import rate_of
 from autoloader.search.trials import run_trial
 from autoloader.values.outcome import Outcome, Status
 
@@ -21,8 +22,12 @@ if TYPE_CHECKING:
     from autoloader.values.job import TrialRunner
     from autoloader.values.machine import Machine
     from autoloader.values.scope import DatasetFacts
+    from autoloader.values.target import Target
 
 Stop = Literal["budget", "trials", "space_exhausted", "nothing_works"]
+
+OTHER_KNOBS = 1.5
+"""Most that prefetching, keeping and pinning are taken to bring, as a factor."""
 
 HOPELESS = 6
 """Trials in a row without one that could be measured, after which the search ends."""
@@ -36,7 +41,8 @@ class Exploration:
     study: Study
     facts: DatasetFacts
     machine: Machine
-    memory_bytes: int | None
+    target: Target
+    """What is wanted, and how much memory it may take."""
     most_trials: int | None
     """Cap on trials of the whole study; None: the budget alone ends it."""
     deadline: float
@@ -82,7 +88,7 @@ class Exploration:
                 source=source,
                 facts=self.facts,
                 machine=self.machine,
-                memory_bytes=self.memory_bytes,
+                memory_bytes=self.target.memory_bytes,
                 clock=self.clock,
             )
             self.record.add(outcome)
@@ -91,8 +97,31 @@ class Exploration:
             on_outcome(outcome)
 
     def _ask(self) -> tuple[LoaderConfig, str] | None:
-        config = self.study.ask()
-        return None if config is None else (config, "search")
+        while (config := self.study.ask()) is not None:
+            if not _is_too_slow(config, self.record.outcomes, self.target):
+                return config, "search"
+            self.study.skip(config)
+        return None
+
+
+def _is_too_slow(
+    config: LoaderConfig, outcomes: Sequence[Outcome], target: Target
+) -> bool:
+    """Whether as many workers were measured so slow that no other knob can help."""
+    rates = {
+        item.config: rate_of(item)
+        for item in outcomes
+        if item.status is Status.MEASURED
+    }
+    alike = [
+        rate
+        for known, rate in rates.items()
+        if known.num_workers == config.num_workers
+        and known.batch_size == config.batch_size
+    ]
+    if not alike:
+        return False
+    return max(alike) * OTHER_KNOBS < target.rate(max(rates.values()))
 
 
 def _is_hopeless(outcomes: Sequence[Outcome]) -> bool:

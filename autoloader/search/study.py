@@ -95,6 +95,13 @@ class Study:
             self._study.tell(trial, state=TrialState.FAIL)
         return untried[0]
 
+    def skip(self, config: LoaderConfig) -> None:
+        """Pass over a proposal: it is not tried, and not proposed again."""
+        self._tried.add(config)
+        trial, self._asked = self._asked, None
+        if trial is not None:
+            self._study.tell(trial, state=TrialState.FAIL)
+
     def tell(self, outcome: Outcome) -> None:
         """Tell what came of the config that was asked for, or of one that had to be."""
         trial, self._asked = self._asked, None

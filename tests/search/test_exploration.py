@@ -72,7 +72,7 @@ class Kit:
             study=self.study(),
             facts=some_facts(),
             machine=a_machine(),
-            memory_bytes=memory_bytes,
+            target=replace(self.target, memory_bytes=memory_bytes),
             most_trials=most_trials,
             deadline=self.budget.search_end,
             clock=self.runner.clock,
