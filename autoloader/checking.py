@@ -140,7 +140,7 @@ def check(
 def _configs(request: CheckRequest, reference: Reference) -> tuple[LoaderConfig, ...]:
     baseline = reference.facts.baseline or {}
     own = request.batch_size or baseline.get("batch_size")
-    size = own or min(DEFAULT_BATCH, reference.scope.epoch_examples)
+    size = own or min(DEFAULT_BATCH, reference.scope.epoch_examples or DEFAULT_BATCH)
     if request.configs:
         return tuple(
             LoaderConfig.parse(text, batch_size=size) for text in request.configs

@@ -10,7 +10,6 @@ from __future__ import annotations
 import faulthandler
 import multiprocessing
 import os
-import random
 import signal
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from autoloader.child.lifeline import die_with_parent
 from autoloader.child.loader import LoaderParts
 from autoloader.child.passes import TrialContext, run_pass
 from autoloader.child.reference import run_reference
+from autoloader.child.seeding import seed_all
 from autoloader.child.source import load_source
 from autoloader.child.stages import Stage, StageBoard
 from autoloader.child.wire import receive, send
@@ -170,7 +170,7 @@ class _Host:
         os.environ["TMPDIR"] = order.tmp
         tempfile.tempdir = None
         torch.set_num_threads(self._torch_threads)
-        _seed_like_a_fresh_process(self._scope.seed)
+        seed_all(self._scope.seed)
         context = TrialContext(
             order, self._parts, self._facts, self._scope, board, host_pid
         )
@@ -221,11 +221,6 @@ def _announce_stacks() -> None:
     """Write all stacks to stderr on SIGUSR2, in this process and in forked workers."""
     if hasattr(signal, "SIGUSR2"):
         faulthandler.register(signal.SIGUSR2, file=2, all_threads=True)
-
-
-def _seed_like_a_fresh_process(seed: int) -> None:
-    torch.manual_seed(seed)
-    random.seed(seed)
 
 
 def _end_workers() -> None:

@@ -131,8 +131,15 @@ class LoaderParts:
                 name = other
         return list(sampler), name
 
-    def build(self, config: LoaderConfig, sampler: ListSampler) -> DataLoader[Any]:
-        """Return a loader that reads the sampler's index list in each epoch."""
+    def build(
+        self, config: LoaderConfig, sampler: ListSampler | None
+    ) -> DataLoader[Any]:
+        """Return a loader that reads the sampler's index list in each epoch.
+
+        Args:
+            config: the settings.
+            sampler: what an epoch reads; None for a stream.
+        """
         kwargs = config.dataloader_kwargs()
         if self.loader is not None:
             kwargs.update(

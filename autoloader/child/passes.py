@@ -18,6 +18,7 @@ from autoloader.child.digest import DigestPlan
 from autoloader.child.loader import ListSampler, LoaderParts
 from autoloader.child.recorder import Arrivals, count_of, record
 from autoloader.child.stages import Stage, StageBoard
+from autoloader.child.stream import StreamLimits, as_worker, ledger_of, read_pass
 from autoloader.measure.load import LoadMeter
 from autoloader.measure.memory import MemoryMeter
 from autoloader.measure.proc import FileOffset, readable_offsets
@@ -25,6 +26,8 @@ from autoloader.measure.throughput import wave_plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from torch.utils.data import DataLoader
 
     from autoloader.values.job import PassOrder
     from autoloader.values.scope import DatasetFacts, Scope
@@ -45,11 +48,60 @@ class TrialContext:
     host_pid: int | None
     """Process that shares its pages with the trial; None where it was not forked."""
 
-    def entries(self) -> list[Any]:
-        """Return the indices that one epoch of a gate or memory pass reads."""
+    @property
+    def size(self) -> int:
+        """Examples a batch; 1 where the dataset makes batches itself."""
+        return self.order.config.batch_size or 1
+
+    def loader(self, indices: Sequence[Any] | None) -> DataLoader[Any]:
+        """Return a loader over these indices; a stream has none."""
+        sampler = None if indices is None else ListSampler(indices)
+        return self.parts.build(self.order.config, sampler)
+
+    def entries(self) -> list[Any] | None:
+        """Return the indices that one epoch of a gate or memory pass reads.
+
+        None for a stream, which is read from its start.
+        """
+        if self.scope.stream is not None:
+            return None
         listed = ScopeList.read(Path(self.order.reference))
-        size = self.order.config.batch_size or 1
-        return listed.indices(self.scope.gate_positions(size, self.order.examples))
+        positions = self.scope.gate_positions(self.size, self.order.examples)
+        return listed.indices(positions)
+
+    def cycled(self, count: int) -> list[Any] | None:
+        """Return `count` entries of the scope's list, repeated; None for a stream."""
+        if self.scope.stream is not None:
+            return None
+        listed = ScopeList.read(Path(self.order.reference))
+        indices = listed.indices(range(len(listed.places)))
+        rounds = -(-count // len(indices))
+        return (indices * rounds)[:count]
+
+    def most_batches(self) -> int | None:
+        """Return after how many batches an epoch of a stream is cut.
+
+        None for a map-style dataset, which ends with its list. A stream that is known
+        to its end is cut too, far behind it: workers that do not share it never end.
+        """
+        stream = self.scope.stream
+        if stream is None:
+            return None
+        wanted = min(self.order.examples, self.scope.examples)
+        batches = -(-wanted // self.size)
+        if stream.is_complete and self.order.examples >= self.scope.examples:
+            workers = max(1, self.order.config.num_workers)
+            return (batches + workers) * (workers + 1)
+        return batches
+
+
+def plan_of(facts: DatasetFacts) -> DigestPlan:
+    """Return which fields count as what, as the reference found them."""
+    return DigestPlan(
+        random=frozenset(facts.random_fields),
+        free_shapes=frozenset(facts.free_shapes),
+        label=facts.label,
+    )
 
 
 def run_pass(context: TrialContext) -> dict[str, Any]:
@@ -61,6 +113,8 @@ def run_pass(context: TrialContext) -> dict[str, Any]:
             return timed_pass(context)
         case "memory":
             return memory_pass(context)
+        case "share":
+            return share_pass(context)
         case other:
             msg = f"no pass is called {other!r}"
             raise ValueError(msg)
@@ -73,15 +127,13 @@ def gate_pass(context: TrialContext) -> dict[str, Any]:
     """
     torch.set_num_threads(1)
     order, facts, board = context.order, context.facts, context.board
-    plan = DigestPlan(
-        random=frozenset(facts.random_fields),
-        free_shapes=frozenset(facts.free_shapes),
-        label=facts.label,
-    )
-    loader = context.parts.build(order.config, ListSampler(context.entries()))
+    plan = plan_of(facts)
+    loader = context.loader(context.entries())
     tagging = record(loader, plan)
     arrivals = Arrivals(LedgerWriter(), plan)
     moved: list[str] = []
+    most = context.most_batches()
+    was_cut = False
     for epoch in range(order.epochs):
         tagging.epoch = epoch
         board.enter(Stage.STARTING_WORKERS)
@@ -91,6 +143,9 @@ def gate_pass(context: TrialContext) -> dict[str, Any]:
                 board.enter(Stage.LOADING)
             arrivals.add(carried)
             board.advance()
+            if most is not None and place + 1 >= most:
+                was_cut = True
+                break
         moved += _moved(before, readable_offsets(os.getpid()))
     board.enter(Stage.SHUTTING_DOWN)
     del loader
@@ -98,6 +153,7 @@ def gate_pass(context: TrialContext) -> dict[str, Any]:
     return {
         "count_path": arrivals.count_path,
         "batch_bytes": arrivals.batch_bytes,
+        "was_cut": was_cut,
         "moved_offsets": sorted(set(moved)) if order.config.num_workers else [],
     }
 
@@ -120,19 +176,13 @@ def timed_pass(context: TrialContext) -> dict[str, Any]:
     """
     order, board = context.order, context.board
     config = order.config
-    size = config.batch_size or 1
+    size = context.size
     plan = wave_plan(config.num_workers, order.waves)
-    listed = ScopeList.read(Path(order.reference))
-    indices = listed.indices(range(len(listed.places)))
-    timed = _cycled(indices, plan.total * size)
-    sampler = ListSampler(timed)
-    loader = context.parts.build(config, sampler)
+    timed = context.cycled(plan.total * size)
+    loader = context.loader(timed)
     if config.persistent_workers:
         board.enter(Stage.STARTING_WORKERS)
-        sampler.indices = _cycled(indices, config.num_workers * size)
-        for _batch in loader:
-            board.advance()
-        sampler.indices = timed
+        _start_kept(context, loader)
     board.enter(Stage.LOADING)
     arrivals: list[float] = []
     counts: list[int] = []
@@ -143,11 +193,17 @@ def timed_pass(context: TrialContext) -> dict[str, Any]:
         arrivals.append(time.perf_counter() - begun)
         counts.append(size if path is None else count_of(batch, path))
         board.advance()
-    total_s = time.perf_counter() - begun
+        if timed is None and len(counts) == plan.total:
+            break  # a stream; its end is not part of this reading
+    was_cut = timed is None and len(counts) == plan.total
+    total_s = arrivals[-1] if was_cut else time.perf_counter() - begun
     other = load.stop()
     board.enter(Stage.SHUTTING_DOWN)
     del loader
-    expected = len(timed) // size * size if context.scope.drop_last else len(timed)
+    expected = None
+    if timed is not None:
+        whole = len(timed) // size * size
+        expected = whole if context.scope.drop_last else len(timed)
     return {
         "arrivals_s": [round(value, 7) for value in arrivals],
         "counts": counts,
@@ -161,10 +217,31 @@ def timed_pass(context: TrialContext) -> dict[str, Any]:
     }
 
 
-def _cycled(indices: Sequence[Any], count: int) -> list[Any]:
-    """Return the first `count` entries of the list repeated without end."""
-    rounds = -(-count // len(indices))
-    return (list(indices) * rounds)[:count]
+def _start_kept(context: TrialContext, loader: DataLoader[Any]) -> None:
+    """Start the workers that are kept, in a first epoch: a short one of a list."""
+    sampler = loader.sampler
+    if not isinstance(sampler, ListSampler):
+        for _batch in loader:
+            context.board.advance()
+        return
+    whole = sampler.indices
+    sampler.indices = whole[: context.order.config.num_workers * context.size]
+    for _batch in loader:
+        context.board.advance()
+    sampler.indices = whole
+
+
+def share_pass(context: TrialContext) -> dict[str, Any]:
+    """Read what one worker's share of a stream begins with, and write its ledger."""
+    order = context.order
+    torch.set_num_threads(1)
+    context.board.enter(Stage.READING)
+    limits = StreamLimits(examples=order.examples, seconds=None)
+    dataset = context.parts.dataset
+    with as_worker(dataset, order.share, order.config.num_workers, context.scope.seed):
+        found = read_pass(dataset, limits, context.board, needs_worker=False)
+    ledger_of(found, plan_of(context.facts)).write(Path(order.logs))
+    return {"examples": len(found)}
 
 
 def memory_pass(context: TrialContext) -> dict[str, Any]:
@@ -176,17 +253,15 @@ def memory_pass(context: TrialContext) -> dict[str, Any]:
     """
     order, board = context.order, context.board
     config = order.config
-    size = config.batch_size or 1
-    listed = ScopeList.read(Path(order.reference))
     meter = MemoryMeter(trial_pid=os.getpid(), host_pid=context.host_pid)
     if order.examples:
-        epoch = context.entries()
+        loader = context.loader(context.entries())
         epochs = order.epochs
     else:
         in_flight = max(1, config.num_workers) * (config.prefetch_factor or 1)
-        indices = listed.indices(range(len(listed.places)))
-        epoch, epochs = _cycled(indices, (in_flight + 2) * size), 0
-    loader = context.parts.build(config, ListSampler(epoch))
+        loader = context.loader(context.cycled((in_flight + 2) * context.size))
+        epochs = 0
+    most = context.most_batches()
     board.enter(Stage.STARTING_WORKERS)
     iterator = iter(loader)
     held = next(iterator, None)
@@ -201,8 +276,10 @@ def memory_pass(context: TrialContext) -> dict[str, Any]:
         board.enter(Stage.LOADING)
         if number:
             iterator = iter(loader)
-        for held in iterator:  # noqa: B007  # the consumer holds one batch
+        for place, held in enumerate(iterator):  # noqa: B007  # it holds one batch
             board.advance()
+            if most is not None and place + 1 >= most:
+                break
         board.enter(Stage.WEIGHING)
         ends.append(meter.weigh())
     del iterator, loader, held

@@ -18,10 +18,13 @@ import torch
 
 from autoloader.audit.ledger import ReferenceLedger, ScopeList, SignatureTable
 from autoloader.child.digest import DigestPlan, Leaf, leaves, name_of
+from autoloader.child.labels import find_label
 from autoloader.child.loader import LoaderParts
+from autoloader.child.seeding import seed_all
 from autoloader.child.source import load_source
 from autoloader.child.stages import Stage, StageBoard
-from autoloader.errors import DatasetError, UsageError, did_you_mean
+from autoloader.child.stream_reference import run_stream_reference
+from autoloader.errors import DatasetError, UsageError
 from autoloader.values.scope import DatasetFacts, FieldFacts, Scope, ScopeRequest
 
 if TYPE_CHECKING:
@@ -38,8 +41,6 @@ COST_PROBE = 8
 LEAST_SCOPE = 256
 """Least examples of a scope, however slow they are to read (all of a smaller set)."""
 
-_LABEL_KEYS = ("label", "labels", "target", "y")
-
 
 def run_reference(order: ReferenceOrder, board: StageBoard) -> dict[str, Any]:
     """Read the scope, write list and ledger, and return facts and scope as a message.
@@ -52,8 +53,7 @@ def run_reference(order: ReferenceOrder, board: StageBoard) -> dict[str, Any]:
     board.enter(Stage.IMPORTING)
     parts = LoaderParts.of(load_source(order.source))
     if parts.is_iterable:
-        msg = f"{order.source.spec} is an IterableDataset, which is not supported yet"
-        raise UsageError(msg, hint="map-style datasets (with __getitem__) are")
+        return run_stream_reference(order, parts, board)
     if not parts.batch_size_is_free:
         msg = f"{order.source.spec} makes its own batches, which is not supported yet"
         raise UsageError(msg, hint="a DataLoader with batch_size and sampler is")
@@ -166,7 +166,7 @@ class _Reader:
     def probe_cost(self, drawn: Sequence[Any]) -> float:
         """Return the mean seconds of a few examples, the first (warm-up) left out."""
         self.board.enter(Stage.READING)
-        _seed(self.request.seed)
+        seed_all(self.request.seed)
         for index in drawn[: COST_PROBE + 1]:
             self.read(index)
         taken = self.seconds[1:] or self.seconds
@@ -184,11 +184,11 @@ class _Reader:
         self.board.enter(Stage.READING_AGAIN)
         step = max(1, len(ids) // PROBED)
         part = [*ids[::step][: PROBED - 1], ids[-1]]
-        _seed(self.request.seed)
+        seed_all(self.request.seed)
         first = [leaves(self.read(index)) for index in part]
-        _seed(self.request.seed + 1)
+        seed_all(self.request.seed + 1)
         second = [leaves(self.read(index)) for index in part]
-        self.label = _find_label(first[0], self.request.label)
+        self.label = find_label(first[0], self.request.label)
         random_names: set[str] = set()
         free_shapes: set[str] = set()
         for index, one, other in zip(part, first, second, strict=True):
@@ -230,7 +230,7 @@ class _Reader:
             DatasetError: a fixed field changed from the first to the last reading.
         """
         self.board.enter(Stage.READING)
-        _seed(self.request.seed)
+        seed_all(self.request.seed)
         table = SignatureTable()
         count = len(ids)
         fixed, label = np.zeros(count, np.uint64), np.zeros(count, np.uint64)
@@ -246,7 +246,7 @@ class _Reader:
 
     def _read_again(self, ids: Sequence[Any], plan: DigestPlan, fixed: Any) -> None:
         self.board.enter(Stage.READING_AGAIN)
-        _seed(self.request.seed + 2)
+        seed_all(self.request.seed + 2)
         chosen = random.Random(self.request.seed)  # noqa: S311  # a spread, no secret
         places = chosen.sample(range(len(ids)), min(PROBED // 4, len(ids)))
         kept = len(self.seconds)
@@ -300,28 +300,6 @@ _UNSTABLE = (
 )
 
 
-def _find_label(found: list[Leaf], named: str | None) -> str | None:
-    """Return the path of the label: the named one, or the usual places.
-
-    Raises:
-        UsageError: the named path is no field of an example.
-    """
-    tops = list(dict.fromkeys(str(leaf.path[0]) for leaf in found if leaf.path))
-    names = {name_of(leaf.path) for leaf in found}
-    if named is not None:
-        known = names | {name.rsplit(".", 1)[0] for name in names} | set(tops)
-        if named not in known:
-            msg = f"--label {named} is no field of an example"
-            hint = (
-                did_you_mean(named, names) or f"fields are {', '.join(sorted(names))}"
-            )
-            raise UsageError(msg, hint=hint)
-        return named
-    if tops == ["0", "1"] and isinstance(found[0].path[0], int):
-        return "1"
-    return next((key for key in _LABEL_KEYS if key in tops), None)
-
-
 def _facts(parts: LoaderParts, reader: _Reader, plan: DigestPlan) -> DatasetFacts:
     count = max(1, len(reader.seconds))
     fields = tuple(
@@ -349,10 +327,3 @@ def _facts(parts: LoaderParts, reader: _Reader, plan: DigestPlan) -> DatasetFact
         start_method=parts.start_method,
         free_shapes=tuple(sorted(plan.free_shapes)),
     )
-
-
-def _seed(seed: int) -> None:
-    """Seed the three global generators that PyTorch seeds in its workers."""
-    torch.manual_seed(seed)
-    random.seed(seed)
-    np.random.seed(seed % 2**32)  # the global one is what datasets use

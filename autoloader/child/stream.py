@@ -13,11 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch.utils.data._utils import worker as torch_worker
 
-from autoloader.child.digest import DigestPlan, Leaf, leaves, name_of
-from autoloader.errors import DatasetError
+from autoloader.audit.ledger import ReferenceLedger, SignatureTable
+from autoloader.child.digest import DigestPlan, Leaf, leaves, name_of, walk
+from autoloader.errors import DatasetError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,7 +32,7 @@ Kind = tuple[tuple[Any, str, str | None, tuple[int, ...] | None], ...]
 
 @contextmanager
 def as_worker(dataset: Any, number: int, workers: int, seed: int) -> Iterator[None]:
-    """Make `get_worker_info()` say that this process is worker `number` of `workers`."""
+    """Make `get_worker_info()` say that this is worker `number` of `workers`."""
     before = torch_worker._worker_info
     torch_worker._worker_info = torch_worker.WorkerInfo(
         id=number, num_workers=workers, seed=seed, dataset=dataset
@@ -53,6 +55,8 @@ class StreamPass:
         """CPU time of each example."""
         self.bytes_total = 0
         """Bytes of all fields of all examples."""
+        self.ids: list[Any] = []
+        """Name of each example: its id, or its place in the stream."""
         self._kinds: dict[Kind, int] = {}
         self._listed: list[Kind] = []
         self._kind = array("i")
@@ -80,7 +84,7 @@ class StreamPass:
         ]
 
     def kinds(self) -> list[list[Leaf]]:
-        """Return the leaves of one example of each kind, without digests."""
+        """Return the leaves of an example of each kind, without digests."""
         return [[Leaf(*part, 0, 0) for part in kind] for kind in self._kinds]
 
     def _known_kinds(self) -> list[Kind]:
@@ -100,7 +104,12 @@ class StreamLimits:
 
 
 def read_pass(
-    dataset: Any, limits: StreamLimits, board: StageBoard, *, needs_worker: bool
+    dataset: Any,
+    limits: StreamLimits,
+    board: StageBoard,
+    *,
+    needs_worker: bool,
+    id_path: str | None = None,
 ) -> StreamPass:
     """Read the stream from its start, as one process, to its end or to a limit.
 
@@ -110,17 +119,21 @@ def read_pass(
         board: told of each example.
         needs_worker: whether the stream can only be read in a worker: the process
             then says that it is worker 0 of 1.
+        id_path: field whose values name the examples; None: they are numbered.
 
     Raises:
+        UsageError: the field is missing, or no number or text.
         DatasetError: the stream raises.
     """
     if needs_worker:
         with as_worker(dataset, 0, 1, torch.initial_seed()):
-            return _read(dataset, limits, board)
-    return _read(dataset, limits, board)
+            return _read(dataset, limits, board, id_path)
+    return _read(dataset, limits, board, id_path)
 
 
-def _read(dataset: Any, limits: StreamLimits, board: StageBoard) -> StreamPass:
+def _read(
+    dataset: Any, limits: StreamLimits, board: StageBoard, id_path: str | None
+) -> StreamPass:
     found = StreamPass()
     begun = time.monotonic()
     try:
@@ -134,8 +147,12 @@ def _read(dataset: Any, limits: StreamLimits, board: StageBoard) -> StreamPass:
                 break
             found.seconds.append(time.perf_counter() - wall)
             found.cpu_seconds.append(time.process_time() - cpu)
+            number = len(found)
             found.add(leaves(example))
+            found.ids.append(number if id_path is None else _id_of(example, id_path))
             board.advance()
+    except UsageError:
+        raise
     except Exception as exc:
         msg = (
             f"the dataset fails in one process: example {len(found)} of the stream "
@@ -144,6 +161,19 @@ def _read(dataset: Any, limits: StreamLimits, board: StageBoard) -> StreamPass:
         hint = "no DataLoader setting mends that"
         raise DatasetError(msg, hint=hint) from exc
     return found
+
+
+def _id_of(example: Any, path: str) -> int | str:
+    found = {name_of(where): value for where, value in walk(example)}
+    if path not in found:
+        msg = f"--id {path} is no field of an example"
+        raise UsageError(msg, hint=f"fields are {', '.join(sorted(found))}")
+    value = found[path].item() if hasattr(found[path], "item") else found[path]
+    if not isinstance(value, (int, str)):
+        kind = type(value).__name__
+        msg = f"--id {path} is a {kind}; a number or text can name an example"
+        raise UsageError(msg)
+    return value
 
 
 def _is_reached(found: StreamPass, limits: StreamLimits, begun: float) -> bool:
@@ -221,7 +251,7 @@ def _columns(found: StreamPass, count: int) -> Columns:
 
 
 def _agrees(one: Columns, other: Columns, name: str) -> bool:
-    """Whether most places have the same value; a field with few values proves nothing."""
+    """Whether most places have the same value; few distinct values prove nothing."""
     left, right = one.get(name, []), other.get(name, [])
     if len(left) != len(right) or len(set(left)) < min(len(left), 3):
         return left == right
@@ -234,3 +264,16 @@ def _shapes(first: StreamPass, second: StreamPass, name: str) -> int:
     return len(
         {leaf.shape for kind in kinds for leaf in kind if name_of(leaf.path) == name}
     )
+
+
+def ledger_of(found: StreamPass, plan: DigestPlan) -> ReferenceLedger:
+    """Return the ledger of a pass: one row an example, in order."""
+    count = len(found)
+    fixed, label = np.zeros(count, np.uint64), np.zeros(count, np.uint64)
+    kinds = np.zeros(count, np.int64)
+    table = SignatureTable()
+    for place in range(count):
+        digest = plan.digest_leaves(found.leaves(place))
+        fixed[place], label[place] = digest.fixed, digest.label
+        kinds[place] = table.place(digest.signature)
+    return ReferenceLedger(fixed, label, kinds, table.signatures)

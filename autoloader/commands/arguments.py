@@ -62,6 +62,9 @@ def add_scope(parser: argparse.ArgumentParser) -> None:
         "--label", metavar="PATH", help="where the label is in an example"
     )
     group.add_argument(
+        "--id", metavar="PATH", help="where a stream's id is in an example"
+    )
+    group.add_argument(
         "--epoch-examples",
         metavar="N",
         help="length of a real epoch, where it is not len()",
@@ -157,6 +160,7 @@ def scope_of(args: argparse.Namespace) -> ScopeRequest:
         order=args.order,
         transforms=args.transforms,
         label=args.label,
+        id=args.id,
         epoch_examples=count("--epoch-examples", args.epoch_examples),
     )
 

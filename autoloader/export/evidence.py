@@ -228,13 +228,38 @@ def _verified(evidence: Evidence) -> dict[str, Any] | None:
 def _cautions(evidence: Evidence) -> list[dict[str, Any]]:
     verdict = evidence.result.verified.get(evidence.chosen)
     found = [item.to_dict() for item in verdict.cautions] if verdict is not None else []
-    if verdict is not None and verdict.examples < verdict.of:
+    if verdict is not None and verdict.of is None:
+        found.append(
+            {
+                "code": "not_fully_verified",
+                "count": 0,
+                "message": f"the first {verdict.examples} examples were verified",
+                "hint": "the stream was cut there; --examples all reads it to its end",
+            }
+        )
+    elif verdict is not None and verdict.of and verdict.examples < verdict.of:
         found.append(
             {
                 "code": "not_fully_verified",
                 "count": verdict.of - verdict.examples,
                 "message": f"{verdict.examples} of {verdict.of} examples were verified",
                 "hint": "--verify all --examples all reads every one",
+            }
+        )
+    measured = {
+        item.config.num_workers
+        for item in evidence.outcomes
+        if item.status is Status.MEASURED
+    }
+    low, high = evidence.space.num_workers
+    if len(measured) < min(3, high - low + 1):
+        tried = sorted(measured)
+        found.append(
+            {
+                "code": "search_too_short",
+                "count": len(evidence.outcomes),
+                "message": f"only {_listed(tried)} workers were measured",
+                "hint": "a larger --budget tries more",
             }
         )
     if evidence.ranks > 1:
@@ -250,6 +275,10 @@ def _cautions(evidence: Evidence) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def _listed(numbers: list[int]) -> str:
+    return " and ".join(str(number) for number in numbers)
 
 
 def _needs(evidence: Evidence) -> dict[str, Any]:

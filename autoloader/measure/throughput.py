@@ -98,13 +98,16 @@ def epoch_rate(reading: Reading, epoch_examples: int | None = None) -> float:
     the time from the last arrival to the end, workers shut down. A reading of exactly
     N examples was a whole epoch: N / total, and no model. An epoch that is no longer
     than the warm-up ends where its last example arrived in this reading (interpolated
-    within a batch), plus t_end: it never meets the steady rate.
+    within a batch), plus t_end: it never meets the steady rate. Where the length of an
+    epoch is not known, the steady rate is all that can be stated.
 
     Args:
         reading: a timed pass.
         epoch_examples: N; None takes the length that the reading names.
     """
     wanted = reading.epoch_examples if epoch_examples is None else epoch_examples
+    if wanted is None:
+        return steady_rate(reading)
     if not reading.counts or wanted <= 0:
         return 0.0
     if sum(reading.counts) == wanted:

@@ -57,7 +57,9 @@ def _verdict(check: Mapping[str, Any]) -> Text:
 def _dataset(facts: Mapping[str, Any]) -> RenderableType:
     """Return the dataset's size and the fields of an example."""
     kind = "by index" if facts["kind"] == "map" else "as a stream"
-    head = Text(clean(f"{facts['name']}, {facts['length']:,} examples, read {kind}"))
+    length = facts["length"]
+    size = "length not declared" if length is None else f"{length:,} examples"
+    head = Text(clean(f"{facts['name']}, {size}, read {kind}"))
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="label")
     for heading in ("field", "type", "dtype", "shape", ""):
         table.add_column(heading, overflow="fold")

@@ -97,7 +97,7 @@ def verification(result: TuneResult) -> str:
 def compared(
     *,
     examples: int,
-    of: int,
+    of: int | None,
     epochs: int,
     label: str | None,
     random_fields: Iterable[str],
@@ -106,14 +106,19 @@ def compared(
 
     Args:
         examples: compared in each epoch.
-        of: examples of a whole epoch.
+        of: examples of a whole epoch; None: a stream whose end was not read.
         epochs: that were compared.
         label: path of the label; None where none is known.
         random_fields: paths of the fields that every reading makes anew.
     """
     passes = f"{epochs} epoch{'' if epochs == 1 else 's'}"
     same = "ids and labels the same" if label is not None else "ids the same"
-    said = f"{examples:,} of {of:,} examples, {passes}: {same}"
+    extent = (
+        f"the first {examples:,} examples of a stream"
+        if of is None
+        else f"{examples:,} of {of:,} examples"
+    )
+    said = f"{extent}, {passes}: {same}"
     if label is None:
         said += "; no label is known (--label)"
     names = [name or "(the example)" for name in random_fields]

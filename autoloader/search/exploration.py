@@ -29,6 +29,9 @@ Stop = Literal["budget", "trials", "space_exhausted", "nothing_works"]
 OTHER_KNOBS = 1.5
 """Most that prefetching, keeping and pinning are taken to bring, as a factor."""
 
+LEAST_TRIALS = 2
+"""Trials that are made however short the budget is: one tells of no difference."""
+
 HOPELESS = 6
 """Trials in a row without one that could be measured, after which the search ends."""
 
@@ -74,7 +77,12 @@ class Exploration:
             if _is_hopeless(known):
                 return "nothing_works"
             late = self.clock() + longest_s > self.deadline
-            if late and any(item.status is Status.MEASURED for item in known):
+            enough = len(known) >= LEAST_TRIALS
+            if (
+                late
+                and enough
+                and any(item.status is Status.MEASURED for item in known)
+            ):
                 return "budget"
             proposed = waiting.pop(0) if waiting else self._ask()
             if proposed is None:

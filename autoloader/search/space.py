@@ -83,7 +83,8 @@ class Space:
     ) -> Space:
         """Return the space that request, dataset and machine leave."""
         sizes = _batch_sizes(request, facts, scope)
-        batches = -(-scope.epoch_examples // min(sizes))
+        length = scope.epoch_examples
+        batches = MOST_WORKERS if length is None else -(-length // min(sizes))
         workers = request.num_workers or (
             0,
             _most_workers(facts, machine, ranks, batches),
@@ -93,7 +94,9 @@ class Space:
             num_workers=workers,
             prefetch_factor=request.prefetch_factor or DEFAULT_PREFETCH_FACTORS,
             pin_memory=request.pin_memory or ((False, True) if pinnable else (False,)),
-            persistent_workers=request.persistent_workers or (False, True),
+            # without the length of an epoch, keeping workers cannot be told to help
+            persistent_workers=request.persistent_workers
+            or ((False,) if length is None else (False, True)),
             batch_size=sizes,
         )
 
@@ -129,8 +132,11 @@ def _batch_sizes(
 ) -> tuple[int, ...]:
     own = (facts.baseline or {}).get("batch_size")
     sizes = request.batch_size or ((own,) if own else DEFAULT_BATCH_SIZES)
-    fitting = tuple(size for size in sizes if size <= scope.epoch_examples)
-    return fitting or (scope.epoch_examples,)
+    length = scope.epoch_examples
+    if length is None:
+        return sizes
+    fitting = tuple(size for size in sizes if size <= length)
+    return fitting or (length,)
 
 
 def _most_workers(

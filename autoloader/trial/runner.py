@@ -11,9 +11,8 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from autoloader.audit.ledger import ArrivalLedger, ReferenceLedger, ScopeList
+from autoloader.audit.ledger import ReferenceLedger
 from autoloader.audit.policy import apply_policy
-from autoloader.audit.verdict import Expectation, judge
 from autoloader.child.stages import StageBoard
 from autoloader.errors import ProtocolError
 from autoloader.trial.aftercare import (
@@ -25,6 +24,7 @@ from autoloader.trial.aftercare import (
 )
 from autoloader.trial.child import ChildDied, ChildHung, Tick
 from autoloader.trial.hosting import HostKeeper, Isolation
+from autoloader.trial.judging import needs_shares, verdict_of
 from autoloader.trial.logs import death, last_number, tidy
 from autoloader.values.job import PassOrder, Reference
 from autoloader.values.outcome import Failure, MemoryReading, Reading, Verdict
@@ -127,27 +127,41 @@ class ProcessRunner:
         answer = self._run(order, logs)
         if isinstance(answer, Failure):
             return answer
-        folder = Path(self._reference.folder)
-        listed = ScopeList.read(folder)
-        scope = self._reference.scope
-        size = config.batch_size or 1
-        entries = scope.gate_positions(size, examples)
-        verdict = judge(
-            ReferenceLedger.read(folder),
-            ArrivalLedger.read(logs),
-            Expectation(
-                ids=listed.ids,
-                places=[listed.places[entry] for entry in entries],
-                epochs=order.epochs,
-                batch_size=size,
-                drop_last=scope.drop_last,
-                of=scope.of,
-                num_workers=config.num_workers,
-                moved_offsets=tuple(answer["moved_offsets"]),
-            ),
-            count_path=answer["count_path"],
-            batch_bytes=answer["batch_bytes"],
+        shares: dict[int, ReferenceLedger] | None = None
+        if needs_shares(self._reference.scope, config, answer):
+            found = self._shares(config, order.examples)
+            if isinstance(found, Failure):
+                return found
+            shares = found
+        return self._settled(
+            verdict_of(self._reference, order, logs, answer, shares), logs
         )
+
+    def _shares(
+        self, config: LoaderConfig, examples: int
+    ) -> dict[int, ReferenceLedger] | Failure:
+        """Return what each worker's share of a stream begins with."""
+        shares = {}
+        for worker in range(config.num_workers):
+            share = self._share(config, worker, examples)
+            if isinstance(share, Failure):
+                return share
+            shares[worker] = share
+        return shares
+
+    def _share(
+        self, config: LoaderConfig, worker: int, examples: int
+    ) -> ReferenceLedger | Failure:
+        order, logs = self._order("share", config, examples=examples, share=worker)
+        answer = self._run(order, logs)
+        if isinstance(answer, Failure):
+            return answer
+        ledger = ReferenceLedger.read(logs)
+        remove_folder(logs)
+        return ledger
+
+    def _settled(self, verdict: Verdict, logs: Path) -> Verdict:
+        """Return the verdict as the user's policy has it; its ledger is done with."""
         for ledger in logs.glob("arrived*"):
             ledger.unlink()
         tidy(logs)
@@ -164,7 +178,7 @@ class ProcessRunner:
         if isinstance(answer, Failure):
             return answer
         arrived = sum(answer["counts"])
-        if arrived != answer["expected"]:
+        if answer["expected"] not in {None, arrived}:
             return Failure(
                 kind="crashed",
                 phase="timed",
@@ -206,6 +220,7 @@ class ProcessRunner:
         examples: int = 0,
         count_path: str | None = None,
         purpose: str = "search",
+        share: int = 0,
     ) -> tuple[PassOrder, Path]:
         self._number += 1
         name = f"{self._number:04d}-{kind}"
@@ -221,6 +236,7 @@ class ProcessRunner:
             examples=examples,
             count_path=count_path,
             purpose=purpose,
+            share=share,
             in_process=self.isolation == "fresh",
         )
         return order, logs

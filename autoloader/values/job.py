@@ -52,7 +52,7 @@ class PassOrder:
     """Run one pass of one trial in a process of its own."""
 
     kind: str
-    """`gate`, `timed` or `memory`."""
+    """`gate`, `timed`, `memory`, or `share`: what one worker's share begins with."""
     config: LoaderConfig
     """Settings of the loader."""
     logs: str
@@ -71,6 +71,8 @@ class PassOrder:
     """Kept with the reading."""
     waves: int = STEADY_WAVES
     """Waves of the steady window (timed)."""
+    share: int = 0
+    """Worker whose share is read (share)."""
     in_process: bool = False
     """Whether the host runs the pass itself instead of forking for it."""
 

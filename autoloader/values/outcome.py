@@ -65,8 +65,8 @@ class Verdict:
     """Whether nothing stands against the data; no findings, that is."""
     examples: int
     """Examples compared in each epoch."""
-    of: int
-    """Examples of a whole epoch."""
+    of: int | None
+    """Examples of a whole epoch; None: a stream whose end was not read."""
     epochs: int
     """Epochs compared."""
     compared: str
@@ -170,8 +170,8 @@ class Reading:
     """Batches of the steady window: whole waves."""
     total_s: float
     """From `iter(loader)` to the end of iteration, workers shut down."""
-    epoch_examples: int
-    """Length of the user's real epoch, for the epoch rate."""
+    epoch_examples: int | None
+    """Length of the user's real epoch; None: not known, the steady rate counts."""
     foreign_cpu: float = 0.0
     """CPU seconds a second that other programs took meanwhile; 1.0 is one CPU."""
     stolen_cpu: float = 0.0

@@ -54,6 +54,8 @@ class ScopeRequest:
     """`fixed`: fields that change between readings are a fault of the dataset."""
     label: str | None = None
     """Path of the label in an example; None: looked for."""
+    id: str | None = None
+    """Path of a stream's id in an example; None: examples are told apart by content."""
     epoch_examples: int | None = None
     """Examples of a real epoch; None: what the sampler yields."""
     time_limit_s: float = 36.0
@@ -75,6 +77,20 @@ class ScopeRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StreamFacts:
+    """What the reference found out about a stream."""
+
+    is_complete: bool
+    """Whether the reference holds all of it; else it was cut."""
+    keeps_order: bool
+    """Whether every pass has the same order."""
+    needs_worker: bool
+    """Whether it can only be read where get_worker_info() answers."""
+    declared: int | None
+    """What `len(dataset)` says; None: it says nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
     """The examples that reference, gate and timed pass share."""
 
@@ -82,10 +98,11 @@ class Scope:
     """Entries of the index list, repeats by the sampler included."""
     distinct: int
     """Different ids among them."""
-    of: int
-    """Entries that the user's own sampler yields for one epoch."""
-    epoch_examples: int
-    """Examples of the user's real epoch; rates are stated for it."""
+    of: int | None
+    """Entries that the user's own sampler, or the stream, yields for one epoch; None: a
+    stream that was cut."""
+    epoch_examples: int | None
+    """Examples of the user's real epoch; None: not known, as rates of epochs then."""
     order: str
     """`shuffled`, `sequential`, or the class of the user's sampler."""
     seed: int
@@ -96,6 +113,8 @@ class Scope:
     """Whether an incomplete last batch is left out."""
     cache: str = "warm"
     """State of the page cache at a timed pass: the reference has read everything."""
+    stream: StreamFacts | None = None
+    """None for a map-style dataset."""
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
@@ -123,6 +142,9 @@ class Scope:
             wanted: about how many examples to read; all of an epoch where it is not
                 less, and where the scope is one.
         """
+        if self.of is None or self.epoch_examples is None:
+            msg = "a stream has no positions: it is read from its start"
+            raise ValueError(msg)
         is_epoch = self.examples >= min(self.of, self.epoch_examples)
         tail = self.epoch_examples % batch_size
         full = max(1, (min(wanted, self.examples) - tail) // batch_size) * batch_size
@@ -170,8 +192,8 @@ class DatasetFacts:
     """Whether examples are fetched by index or streamed."""
     name: str
     """Class of the dataset."""
-    length: int
-    """What `len(dataset)` says."""
+    length: int | None
+    """What `len(dataset)` says; None: a stream that says nothing."""
     fields: tuple[FieldFacts, ...]
     """Fields of an example."""
     label: str | None
