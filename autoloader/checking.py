@@ -139,8 +139,14 @@ def check(
 
 def _configs(request: CheckRequest, reference: Reference) -> tuple[LoaderConfig, ...]:
     baseline = reference.facts.baseline or {}
+    if reference.facts.batching != "size":
+        return _with_size(request, None)
     own = request.batch_size or baseline.get("batch_size")
     size = own or min(DEFAULT_BATCH, reference.scope.epoch_examples or DEFAULT_BATCH)
+    return _with_size(request, size)
+
+
+def _with_size(request: CheckRequest, size: int | None) -> tuple[LoaderConfig, ...]:
     if request.configs:
         return tuple(
             LoaderConfig.parse(text, batch_size=size) for text in request.configs

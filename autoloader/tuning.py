@@ -227,7 +227,7 @@ class _Tuning:
 
     def _space(self, reference: Reference) -> Space:
         request = self.request
-        if reference.facts.baseline is None and request.space.batch_size is None:
+        if reference.facts.baseline is None and not request.space.batch_size:
             self.watcher.on_caution(
                 "no --batch-size is named: 32, 64 and 128 are tried",
                 "another batch size trains differently; --batch-size 64 fixes it",

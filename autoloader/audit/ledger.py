@@ -9,6 +9,7 @@ import json
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Self
 
@@ -33,24 +34,53 @@ class ScopeList:
     """Distinct indices, as the sampler yields them, in order of first use."""
     places: list[int]
     """The list itself: for each entry the place of its id in `ids`."""
+    cuts: list[int] | None = None
+    """Lengths of the batches that the user's own batch_sampler made of it; None where
+    the batch size is free."""
 
     @classmethod
-    def of(cls, indices: Sequence[Any]) -> Self:
+    def of(cls, indices: Sequence[Any], cuts: list[int] | None = None) -> Self:
         """Return the list that a sampler yielded."""
         table: dict[Any, int] = {}
         places = [table.setdefault(index, len(table)) for index in indices]
-        return cls(list(table), places)
+        return cls(list(table), places, cuts)
+
+    def batches(self, wanted: int) -> list[list[int]]:
+        """Return entries batch by batch: the first ones, and the last one of all.
+
+        Args:
+            wanted: about how many entries; all of them where there are not more.
+
+        Raises:
+            ValueError: the list has no batches of its own.
+        """
+        if self.cuts is None:
+            msg = "the batch size is free, so the list has no batches of its own"
+            raise ValueError(msg)
+        ends = list(accumulate(self.cuts))
+        whole = [
+            list(range(end - size, end))
+            for end, size in zip(ends, self.cuts, strict=True)
+        ]
+        if wanted >= len(self.places):
+            return whole
+        kept = [whole[0]]
+        for batch in whole[1:-1]:
+            if sum(map(len, kept)) + len(batch) + self.cuts[-1] > wanted:
+                break
+            kept.append(batch)
+        return [*kept, whole[-1]] if len(whole) > 1 else kept
 
     def write(self, folder: Path) -> None:
         """Write the list; indices are JSON scalars (numbers and strings)."""
-        text = json.dumps({"ids": self.ids, "places": self.places})
+        text = json.dumps({"ids": self.ids, "places": self.places, "cuts": self.cuts})
         (folder / "scope.json").write_text(text, encoding="utf-8")
 
     @classmethod
     def read(cls, folder: Path) -> Self:
         """Read what `write` wrote."""
         data = json.loads((folder / "scope.json").read_text(encoding="utf-8"))
-        return cls(data["ids"], data["places"])
+        return cls(data["ids"], data["places"], data["cuts"])
 
     def indices(self, entries: Sequence[int]) -> list[Any]:
         """Return the indices at the given entries of the list."""

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,8 @@ class Expectation:
     """Workers that were asked for."""
     moved_offsets: tuple[str, ...] = ()
     """Files whose offset moved in the training process while workers read."""
+    cuts: tuple[int, ...] | None = None
+    """Lengths of the index lists; None: `batch_size` each, and what is left."""
 
     def __post_init__(self) -> None:
         """Check that there is something to expect: nothing always arrives."""
@@ -60,6 +63,10 @@ class Expectation:
 
     def lists(self) -> list[Sequence[int]]:
         """Return the index lists of an epoch, as the batch sampler cuts them."""
+        if self.cuts is not None:
+            ends = list(accumulate(self.cuts))
+            pairs = zip(ends, self.cuts, strict=True)
+            return [self.places[end - length : end] for end, length in pairs]
         size = self.batch_size
         cut = [
             self.places[start : start + size]

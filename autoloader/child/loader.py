@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch.utils.data import (
@@ -69,11 +69,14 @@ class LoaderParts:
         return isinstance(self.dataset, IterableDataset)
 
     @property
-    def batch_size_is_free(self) -> bool:
-        """Whether batches are cut by DataLoader's own BatchSampler."""
+    def batching(self) -> Literal["size", "lists", "single"]:
+        """How batches are made: cut to a size, listed by a sampler, or not at all."""
         if self.loader is None:
-            return True
-        return type(self.loader.batch_sampler) is BatchSampler
+            return "size"
+        if self.loader.batch_sampler is None:
+            return "single"
+        is_plain = type(self.loader.batch_sampler) is BatchSampler
+        return "size" if is_plain or self.is_iterable else "lists"
 
     @property
     def drop_last(self) -> bool:
@@ -100,7 +103,7 @@ class LoaderParts:
             batch_size=loader.batch_size,
             prefetch_factor=loader.prefetch_factor,
             pin_memory=bool(loader.pin_memory),
-            persistent_workers=loader.persistent_workers,
+            persistent_workers=bool(loader.persistent_workers),
         )
         return config.to_dict()
 
@@ -122,6 +125,7 @@ class LoaderParts:
         if hasattr(sampler, "set_epoch"):
             sampler.set_epoch(0)
         torch.manual_seed(request.seed)
+        name: str
         match type(sampler).__name__:
             case "RandomSampler":
                 name = "shuffled"
@@ -130,6 +134,19 @@ class LoaderParts:
             case other:
                 name = other
         return list(sampler), name
+
+    def draw_lists(self, request: ScopeRequest) -> tuple[list[list[Any]], str]:
+        """Return one epoch's index lists by the user's own batch_sampler, its name."""
+        loader = self.loader
+        batch_sampler: Any = None if loader is None else loader.batch_sampler
+        inner: Any = getattr(batch_sampler, "sampler", None)
+        for sampler in (batch_sampler, inner):
+            if hasattr(sampler, "set_epoch"):
+                sampler.set_epoch(0)
+            if getattr(sampler, "generator", None) is not None:
+                sampler.generator.manual_seed(request.seed)
+        torch.manual_seed(request.seed)
+        return [list(batch) for batch in batch_sampler], type(batch_sampler).__name__
 
     def build(
         self, config: LoaderConfig, sampler: ListSampler | None
@@ -141,16 +158,22 @@ class LoaderParts:
             sampler: what an epoch reads; None for a stream.
         """
         kwargs = config.dataloader_kwargs()
+        if self.batching == "lists":
+            kwargs.pop("batch_size")
+            kwargs["batch_sampler"] = sampler
+        elif sampler is not None:
+            kwargs["sampler"] = sampler
         if self.loader is not None:
             kwargs.update(
                 collate_fn=self.loader.collate_fn,
                 worker_init_fn=self.loader.worker_init_fn,
-                drop_last=self.loader.drop_last,
                 in_order=self.loader.in_order,
             )
+            if self.batching == "size":
+                kwargs["drop_last"] = self.loader.drop_last
             if config.num_workers:
                 kwargs.update(
                     timeout=self.loader.timeout,
                     multiprocessing_context=self.loader.multiprocessing_context,
                 )
-        return DataLoader(self.dataset, sampler=sampler, **kwargs)
+        return DataLoader(self.dataset, **kwargs)

@@ -66,17 +66,29 @@ class TrialContext:
         if self.scope.stream is not None:
             return None
         listed = ScopeList.read(Path(self.order.reference))
+        if listed.cuts is not None:
+            return self._fed(listed, listed.batches(self.order.examples))
         positions = self.scope.gate_positions(self.size, self.order.examples)
         return listed.indices(positions)
 
     def cycled(self, count: int) -> list[Any] | None:
-        """Return `count` entries of the scope's list, repeated; None for a stream."""
+        """Return `count` batches of the scope's list, repeated; None for a stream."""
         if self.scope.stream is not None:
             return None
         listed = ScopeList.read(Path(self.order.reference))
+        if listed.cuts is not None:
+            lists = self._fed(listed, listed.batches(len(listed.places)))
+            return (lists * -(-count // len(lists)))[:count]
+        count *= self.size
         indices = listed.indices(range(len(listed.places)))
         rounds = -(-count // len(indices))
         return (indices * rounds)[:count]
+
+    def _fed(self, listed: ScopeList, batches: list[list[int]]) -> list[Any]:
+        """Return what the user's kind of loader is fed: lists, or single indices."""
+        if self.facts.batching == "lists":
+            return [listed.indices(batch) for batch in batches]
+        return [index for batch in batches for index in listed.indices(batch)]
 
     def most_batches(self) -> int | None:
         """Return after how many batches an epoch of a stream is cut.
@@ -178,7 +190,7 @@ def timed_pass(context: TrialContext) -> dict[str, Any]:
     config = order.config
     size = context.size
     plan = wave_plan(config.num_workers, order.waves)
-    timed = context.cycled(plan.total * size)
+    timed = context.cycled(plan.total)
     loader = context.loader(timed)
     if config.persistent_workers:
         board.enter(Stage.STARTING_WORKERS)
@@ -200,10 +212,9 @@ def timed_pass(context: TrialContext) -> dict[str, Any]:
     other = load.stop()
     board.enter(Stage.SHUTTING_DOWN)
     del loader
-    expected = None
-    if timed is not None:
-        whole = len(timed) // size * size
-        expected = whole if context.scope.drop_last else len(timed)
+    expected = None if timed is None else _expected(context, timed)
+    if path is None and context.facts.batching == "lists" and timed is not None:
+        counts = [len(batch) for batch in timed]
     return {
         "arrivals_s": [round(value, 7) for value in arrivals],
         "counts": counts,
@@ -217,15 +228,25 @@ def timed_pass(context: TrialContext) -> dict[str, Any]:
     }
 
 
+def _expected(context: TrialContext, timed: Sequence[Any]) -> int:
+    """Return how many examples a timed pass over these batches must bring."""
+    if context.facts.batching == "lists":
+        return sum(len(batch) for batch in timed)
+    whole = len(timed) // context.size * context.size
+    return whole if context.scope.drop_last else len(timed)
+
+
 def _start_kept(context: TrialContext, loader: DataLoader[Any]) -> None:
     """Start the workers that are kept, in a first epoch: a short one of a list."""
-    sampler = loader.sampler
+    is_list = context.facts.batching == "lists"
+    sampler = loader.batch_sampler if is_list else loader.sampler
     if not isinstance(sampler, ListSampler):
         for _batch in loader:
             context.board.advance()
         return
     whole = sampler.indices
-    sampler.indices = whole[: context.order.config.num_workers * context.size]
+    first = context.order.config.num_workers * (1 if is_list else context.size)
+    sampler.indices = whole[:first]
     for _batch in loader:
         context.board.advance()
     sampler.indices = whole
@@ -259,7 +280,7 @@ def memory_pass(context: TrialContext) -> dict[str, Any]:
         epochs = order.epochs
     else:
         in_flight = max(1, config.num_workers) * (config.prefetch_factor or 1)
-        loader = context.loader(context.cycled((in_flight + 2) * context.size))
+        loader = context.loader(context.cycled(in_flight + 2))
         epochs = 0
     most = context.most_batches()
     board.enter(Stage.STARTING_WORKERS)

@@ -9,6 +9,7 @@ really arrived is digested again. Nothing of this is part of a timed pass.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,40 +36,42 @@ _current = (0, 0)
 """Epoch and list that the process (a worker, or the trial itself) is working on."""
 
 
-def _arrived(epoch: int, batch: int, indices: list[Any]) -> list[Any]:
-    """Note in the worker which list has come; return it as a plain list."""
+def _arrived(epoch: int, batch: int, indices: Any) -> Any:
+    """Note in the worker which list (or index) has come; return it as it was."""
     global _current  # one batch at a time in a process
     _current = (epoch, batch)
     return indices
 
 
-class _TaggedList(list[Any]):
-    """An index list that tells the process that unpickles it which one it is."""
+class _Tagged:
+    """A list (or index) that tells the process that unpickles it which one it is."""
 
-    def __init__(self, epoch: int, batch: int, indices: list[Any]) -> None:
-        super().__init__(indices)
-        self.place = (epoch, batch)
+    def __init__(self, epoch: int, batch: int, indices: Any) -> None:
+        self._told = (epoch, batch, indices)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _arrived, (*self.place, list(self))
+        return _arrived, self._told
 
 
 class TaggingSampler:
-    """Stand in for the batch_sampler; number the lists of each epoch."""
+    """Stand in for the batch_sampler (or sampler); number what each epoch yields."""
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: Any, *, has_workers: bool) -> None:
         self._inner = inner
+        self._has_workers = has_workers
         self.epoch = 0
         """Epoch that the next lists belong to; set before each `iter(loader)`."""
 
-    def __iter__(self) -> Iterator[list[Any]]:
+    def __iter__(self) -> Iterator[Any]:
         """Draw the inner iterator at once, as DataLoader would."""
         return self._number(self.epoch, iter(self._inner))
 
-    def _number(self, epoch: int, lists: Iterator[list[Any]]) -> Iterator[list[Any]]:
+    def _number(self, epoch: int, lists: Iterator[Any]) -> Iterator[Any]:
         for batch, indices in enumerate(lists):
-            _arrived(epoch, batch, indices)  # without workers nothing is unpickled
-            yield _TaggedList(epoch, batch, indices)
+            if self._has_workers:
+                yield _Tagged(epoch, batch, indices)
+            else:  # nothing is pickled: what was drawn is fetched at once
+                yield _arrived(epoch, batch, indices)
 
     def __len__(self) -> int:
         """Return how many lists an epoch has."""
@@ -88,13 +91,15 @@ class Carried:
     examples: list[ExampleDigest]
     """Digests of the examples that collate_fn was given."""
     paths: tuple[Path, ...]
-    """Leaves of the first example."""
+    """Leaves that most of the examples have."""
     digests: list[tuple[int, ...]]
     """Leaf digests of each example."""
     shapes: list[tuple[tuple[int, ...] | None, ...]]
     """Leaf shapes of each example."""
     whole: int
     """Digest of the batch as collate_fn returned it."""
+    is_single: bool
+    """Whether the batch is one element of the dataset (batch_size=None)."""
 
     def pin_memory(self, device: Any = None) -> Carried:
         """Pin the batch as DataLoader would have done."""
@@ -107,13 +112,16 @@ class Carried:
 class RecordingCollate:
     """Stand in for collate_fn; digest what it is given, then call it."""
 
-    def __init__(self, collate: Callable[[Any], Any], plan: DigestPlan) -> None:
+    def __init__(
+        self, collate: Callable[[Any], Any], plan: DigestPlan, *, is_single: bool
+    ) -> None:
         self._collate = collate
         self._plan = plan
+        self._is_single = is_single
 
     def __call__(self, examples: Any) -> Carried:
         """Return the collated batch with the digests of its examples."""
-        listed = list(examples) if isinstance(examples, (list, tuple)) else [examples]
+        listed = [examples] if self._is_single else list(examples)
         walked = [leaves(example) for example in listed]
         batch = self._collate(examples)
         worker = get_worker_info()
@@ -123,18 +131,29 @@ class RecordingCollate:
             place=_current[1],
             worker=-1 if worker is None else worker.id,
             examples=[self._plan.digest_leaves(found) for found in walked],
-            paths=tuple(leaf.path for leaf in walked[0]) if walked else (),
+            paths=_commonest_paths(walked),
             digests=[tuple(leaf.digest for leaf in found) for found in walked],
             shapes=[tuple(leaf.shape for leaf in found) for found in walked],
             whole=combine(leaves(batch)),
+            is_single=self._is_single,
         )
+
+
+def _commonest_paths(walked: list[list[Leaf]]) -> tuple[Path, ...]:
+    """Return the leaves that most examples have: one may be None, or cut short."""
+    kinds = Counter(tuple(leaf.path for leaf in found) for found in walked)
+    return kinds.most_common(1)[0][0] if kinds else ()
 
 
 def record(loader: DataLoader[Any], plan: DigestPlan) -> TaggingSampler:
     """Make a loader deliver `Carried` batches; return what counts its epochs."""
-    sampler = TaggingSampler(loader.batch_sampler)
-    loader.__dict__["batch_sampler"] = sampler
-    loader.__dict__["collate_fn"] = RecordingCollate(loader.collate_fn, plan)
+    is_single = loader.batch_sampler is None
+    name = "sampler" if is_single else "batch_sampler"
+    sampler = TaggingSampler(getattr(loader, name), has_workers=loader.num_workers > 0)
+    loader.__dict__[name] = sampler
+    loader.__dict__["collate_fn"] = RecordingCollate(
+        loader.collate_fn, plan, is_single=is_single
+    )
     return sampler
 
 
@@ -154,7 +173,7 @@ class Arrivals:
         """Digest the batch that arrived, and note its rows."""
         found = leaves(carried.batch)
         self.batch_bytes = max(self.batch_bytes, sum(leaf.size for leaf in found))
-        rows = _rows(carried)
+        rows = [found] if carried.is_single else _rows(carried)
         alignment = (
             Alignment(slots=tuple(range(len(carried.examples))), converted=None)
             if rows is None
@@ -165,7 +184,8 @@ class Arrivals:
                 example_shapes=carried.shapes,
             )
         )
-        self._note_count_path(found, len(alignment.slots))
+        if not carried.is_single:
+            self._note_count_path(found, len(alignment.slots))
         self.ledger.add_batch(
             epoch=carried.epoch,
             batch=carried.place,

@@ -54,14 +54,24 @@ def run_reference(order: ReferenceOrder, board: StageBoard) -> dict[str, Any]:
     parts = LoaderParts.of(load_source(order.source))
     if parts.is_iterable:
         return run_stream_reference(order, parts, board)
-    if not parts.batch_size_is_free:
-        msg = f"{order.source.spec} makes its own batches, which is not supported yet"
-        raise UsageError(msg, hint="a DataLoader with batch_size and sampler is")
     request = order.request
+    _check_batching(order, parts)
     reader = _Reader(parts.dataset, request, board)
-    drawn, order_name = _draw(parts, request, order.source.spec)
-    _check_batch(order, request.epoch_examples or len(drawn))
-    scope_list = ScopeList.of(_chosen(drawn, request, reader, len(parts.dataset)))
+    if parts.batching == "lists":
+        lists, order_name = parts.draw_lists(request)
+        lists = [_plain(batch, order) for batch in lists]
+        drawn = _plain([index for batch in lists for index in batch], order)
+        kept = _chosen_lists(lists, _wanted(drawn, request, reader))
+        chosen = [index for batch in kept for index in batch]
+        scope_list = ScopeList.of(chosen, [len(batch) for batch in kept])
+    else:
+        found, order_name = parts.draw(request)
+        drawn = _plain(found, order)
+        _check_batch(order, request.epoch_examples or len(drawn))
+        chosen = _chosen(drawn, request, reader, len(parts.dataset))
+        cuts = [1] * len(chosen) if parts.batching == "single" else None
+        scope_list = ScopeList.of(chosen, cuts)
+    _check_restarts(parts)
     plan = reader.find_plan(scope_list.ids)
     ledger = reader.read_all(scope_list.ids, plan)
     board.enter(Stage.WRITING)
@@ -78,25 +88,72 @@ def run_reference(order: ReferenceOrder, board: StageBoard) -> dict[str, Any]:
         transforms="random" if plan.random else "fixed",
         drop_last=parts.drop_last,
     )
-    facts = _facts(parts, reader, plan)
+    facts = _facts(parts, reader, plan, scope_list.cuts)
     return {"event": "reference", "facts": facts.to_dict(), "scope": scope.to_dict()}
 
 
-def _draw(
-    parts: LoaderParts, request: ScopeRequest, spec: str
-) -> tuple[list[Any], str]:
-    drawn, order_name = parts.draw(request)
-    drawn = [index.item() if hasattr(index, "item") else index for index in drawn]
-    if not drawn:
+def _plain(drawn: list[Any], order: ReferenceOrder) -> list[Any]:
+    """Return the indices as numbers and strings."""
+    spec = order.source.spec
+    plain = [index.item() if hasattr(index, "item") else index for index in drawn]
+    if not plain:
         msg = f"the sampler of {spec} yields nothing"
-        raise UsageError(msg)
-    odd = next((index for index in drawn if not isinstance(index, (int, str))), None)
+        hint = "a generator is used up after one pass: give a list or a Sampler"
+        raise UsageError(msg, hint=hint)
+    odd = next((index for index in plain if not isinstance(index, (int, str))), None)
     if odd is not None:
-        msg = (
-            f"the sampler of {spec} yields {type(odd).__name__}, not numbers or strings"
-        )
+        kind = type(odd).__name__
+        msg = f"the sampler of {spec} yields {kind}, not numbers or strings"
         raise UsageError(msg)
-    return drawn, order_name
+    return plain
+
+
+def _check_batching(order: ReferenceOrder, parts: LoaderParts) -> None:
+    """Refuse a batch size for a loader that does not take one."""
+    if order.largest_batch is not None and parts.batching != "size":
+        why = {
+            "lists": "its batch_sampler makes the batches",
+            "single": "it has batch_size=None",
+        }
+        msg = f"{order.source.spec} takes no --batch-size: {why[parts.batching]}"
+        raise UsageError(msg, hint="leave --batch-size out")
+
+
+def _chosen_lists(lists: list[list[Any]], wanted: int) -> list[list[Any]]:
+    """Return the drawn lists that become the scope: the first ones and the last."""
+    if sum(map(len, lists)) <= wanted or len(lists) == 1:
+        return lists
+    kept, count = [lists[0]], len(lists[0]) + len(lists[-1])
+    for batch in lists[1:-1]:
+        if count + len(batch) > wanted:
+            break
+        kept.append(batch)
+        count += len(batch)
+    return [*kept, lists[-1]]
+
+
+def _check_restarts(parts: LoaderParts) -> None:
+    """Refuse a sampler that is used up after one pass: each later epoch is empty."""
+    loader = parts.loader
+    if loader is None:
+        return
+    again = loader.sampler if loader.batch_sampler is None else loader.batch_sampler
+    if next(iter(again), None) is None:
+        msg = "reference_unstable: the second pass over the sampler is empty"
+        hint = "a generator is used up after one pass: give a list or a Sampler"
+        raise DatasetError(msg, hint=hint)
+
+
+def _wanted(drawn: list[Any], request: ScopeRequest, reader: _Reader) -> int:
+    """Return how many entries of the list become the scope."""
+    if request.examples == "all":
+        return len(drawn)
+    if request.examples is not None:
+        return min(request.examples, len(drawn))
+    cost_s = reader.probe_cost(drawn)
+    # half the time goes to start-up, second readings and a slower machine
+    affordable = int(request.time_limit_s * 0.5 / max(cost_s, 1e-9))
+    return min(max(affordable, LEAST_SCOPE), len(drawn))
 
 
 def _check_batch(order: ReferenceOrder, epoch_examples: int) -> None:
@@ -118,13 +175,8 @@ def _chosen(
     First and last example of the dataset and the last entry of the list belong to it,
     wherever the sampler yields them.
     """
-    wanted = request.examples
-    if wanted is None:
-        cost_s = reader.probe_cost(drawn)
-        # half the time goes to start-up, second readings and a slower machine
-        affordable = int(request.time_limit_s * 0.5 / max(cost_s, 1e-9))
-        wanted = max(affordable, LEAST_SCOPE)
-    if wanted == "all" or wanted >= len(drawn):
+    wanted = _wanted(drawn, request, reader)
+    if wanted >= len(drawn):
         return drawn
     edges = [edge for edge in (0, length - 1) if edge in set(drawn)]
     body = [index for index in drawn[: wanted + 2] if index not in {*edges, drawn[-1]}]
@@ -300,7 +352,9 @@ _UNSTABLE = (
 )
 
 
-def _facts(parts: LoaderParts, reader: _Reader, plan: DigestPlan) -> DatasetFacts:
+def _facts(
+    parts: LoaderParts, reader: _Reader, plan: DigestPlan, cuts: list[int] | None
+) -> DatasetFacts:
     count = max(1, len(reader.seconds))
     fields = tuple(
         FieldFacts(
@@ -319,7 +373,8 @@ def _facts(parts: LoaderParts, reader: _Reader, plan: DigestPlan) -> DatasetFact
         fields=fields,
         label=plan.label,
         baseline=parts.baseline(),
-        batch_size_is_free=parts.batch_size_is_free,
+        batching=parts.batching,
+        batch_examples=sum(cuts) / len(cuts) if cuts else 1.0,
         example_s=sum(reader.seconds) / count,
         example_cpu_s=sum(reader.cpu_seconds) / count,
         example_bytes=reader.bytes_total // count,

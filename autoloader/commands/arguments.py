@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -143,9 +144,11 @@ def _argument(text: str) -> tuple[str, Any]:
         msg = f"--arg needs key=value, got {text!r}"
         raise UsageError(msg, hint="for example --arg root=/data/train")
     try:
-        return key, yaml.safe_load(value)
-    except yaml.YAMLError:
+        found = yaml.safe_load(value)
+        json.dumps(found, allow_nan=False)
+    except (yaml.YAMLError, TypeError, ValueError):  # a date, say: it stays text
         return key, value
+    return key, found
 
 
 def scope_of(args: argparse.Namespace) -> ScopeRequest:

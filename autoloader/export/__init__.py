@@ -1,1 +1,1 @@
-"""export."""
+"""What leaves the package for training: the recommendation, and frameworks."""

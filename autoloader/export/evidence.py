@@ -74,7 +74,7 @@ def recommend(evidence: Evidence) -> Recommendation:
         {
             "schema": SCHEMA,
             "dataset": evidence.source.spec,
-            "dataloader": evidence.chosen.dataloader_kwargs(),
+            "dataloader": _settings(evidence),
             "target": _target(evidence),
             "measured": _measured(evidence),
             "compared": _compared(evidence),
@@ -94,6 +94,14 @@ def recommend(evidence: Evidence) -> Recommendation:
             },
         }
     )
+
+
+def _settings(evidence: Evidence) -> dict[str, Any]:
+    """Return what DataLoader takes; beside a batch_sampler it takes no batch size."""
+    settings = evidence.chosen.dataloader_kwargs()
+    if evidence.reference.facts.batching == "lists":
+        del settings["batch_size"]
+    return settings
 
 
 def versions() -> dict[str, str]:

@@ -71,7 +71,7 @@ class Finale:
     runner: TrialRunner
     record: Record
     target: Target
-    batch_sizes: Sequence[int]
+    batch_sizes: Sequence[int | None]
     user_config: LoaderConfig | None
     default_config: LoaderConfig
     scope: Scope

@@ -19,7 +19,8 @@ DESCRIPTORS_RESERVED = 32
 def queue_bytes(config: LoaderConfig, facts: DatasetFacts) -> int:
     """Return the bytes of all batches that can be in flight at once."""
     batches = config.num_workers * (config.prefetch_factor or 0)
-    return batches * (config.batch_size or 1) * facts.example_bytes
+    examples = config.batch_size or facts.batch_examples
+    return int(batches * examples * facts.example_bytes)
 
 
 def cannot_fit(

@@ -57,8 +57,8 @@ class Space:
     prefetch_factor: tuple[int, ...]
     pin_memory: tuple[bool, ...]
     persistent_workers: tuple[bool, ...]
-    batch_size: tuple[int, ...]
-    """In order of preference: the first is the simplest."""
+    batch_size: tuple[int | None, ...]
+    """In order of preference: the first is the simplest; None where it is not free."""
 
     @classmethod
     def from_dict(cls, data: object) -> Space:
@@ -84,7 +84,10 @@ class Space:
         """Return the space that request, dataset and machine leave."""
         sizes = _batch_sizes(request, facts, scope)
         length = scope.epoch_examples
-        batches = MOST_WORKERS if length is None else -(-length // min(sizes))
+        smallest = min((size for size in sizes if size), default=facts.batch_examples)
+        batches = (
+            MOST_WORKERS if length is None else math.ceil(length / max(smallest, 1))
+        )
         workers = request.num_workers or (
             0,
             _most_workers(facts, machine, ranks, batches),
@@ -129,7 +132,9 @@ class Space:
 
 def _batch_sizes(
     request: SpaceRequest, facts: DatasetFacts, scope: Scope
-) -> tuple[int, ...]:
+) -> tuple[int | None, ...]:
+    if facts.batching != "size":
+        return (None,)
     own = (facts.baseline or {}).get("batch_size")
     sizes = request.batch_size or ((own,) if own else DEFAULT_BATCH_SIZES)
     length = scope.epoch_examples

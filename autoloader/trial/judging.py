@@ -74,9 +74,16 @@ def _of_list(
     listed: ScopeList, scope: Scope, order: PassOrder, answer: Mapping[str, Any]
 ) -> Expectation:
     size = order.config.batch_size or 1
-    entries = scope.gate_positions(size, order.examples)
+    cuts: tuple[int, ...] | None = None
+    if listed.cuts is None:
+        entries = scope.gate_positions(size, order.examples)
+    else:
+        batches = listed.batches(order.examples)
+        entries = [entry for batch in batches for entry in batch]
+        cuts = tuple(len(batch) for batch in batches)
     return Expectation(
         ids=listed.ids,
+        cuts=cuts,
         places=[listed.places[entry] for entry in entries],
         epochs=order.epochs,
         batch_size=size,

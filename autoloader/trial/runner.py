@@ -330,6 +330,7 @@ class ProcessRunner:
     def _stall_of(self, config: LoaderConfig) -> float:
         if self._stall_s is not None:
             return self._stall_s
-        batch_s = self._reference.facts.example_s * (config.batch_size or 1)
+        facts = self._reference.facts
+        batch_s = facts.example_s * (config.batch_size or facts.batch_examples)
         sharing = max(1, config.num_workers)
         return max(STALL_S, STALL_BATCHES * batch_s * sharing)

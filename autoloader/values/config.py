@@ -66,7 +66,7 @@ class LoaderConfig:
         cls,
         *,
         num_workers: SupportsIndex,
-        batch_size: SupportsIndex | None,
+        batch_size: SupportsIndex | None = None,
         prefetch_factor: SupportsIndex | None = None,
         pin_memory: bool = False,
         persistent_workers: bool = False,

@@ -200,8 +200,11 @@ class DatasetFacts:
     """Path of the label; None where none was named or found."""
     baseline: dict[str, Any] | None
     """Settings of the user's DataLoader; None for a bare dataset."""
-    batch_size_is_free: bool
-    """Whether batch_size can be varied (no batch_sampler, no batch_size=None)."""
+    batching: Literal["size", "lists", "single"]
+    """How batches are made: of a size that can be varied; as lists by the user's own
+    batch_sampler; or not at all (batch_size=None)."""
+    batch_examples: float
+    """Mean examples of a batch where its size cannot be varied; 1 where it can."""
     example_s: float
     """Mean seconds to read one example in one process."""
     example_cpu_s: float

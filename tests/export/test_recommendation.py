@@ -407,7 +407,7 @@ def test_another_schema_is_refused_before_all_else(
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("measurd", "did you mean 'measured'?"), ("qqqq", None), (7, None)],
+    [("measurred", "did you mean 'measured'?"), ("qqqq", None), (7, None)],
 )
 def test_an_unknown_section_is_refused_with_the_closest_one(
     tmp_path: Path, name: object, hint: str | None

@@ -38,8 +38,8 @@ CASES = [
     (["tune", "--dataset", "{data}:Honest", "--out", "no/such/folder.yaml"], 2,
      "--out no/such/folder.yaml cannot be written: there is no folder {here}/no/such",
      "mkdir -p {here}/no/such"),
-    (["tune", "bad.yaml"], 2, "the study file bad.yaml has an unknown key 'datset'",
-     "did you mean 'dataset'?"),
+    (["tune", "bad.yaml"], 2, "the study file bad.yaml has an unknown key 'batchsize'",
+     "did you mean 'batch-size'?"),
     (["check", "--dataset", "training.py:dataset"], 2,
      "training.py iterates a DataLoader when it is imported",
      'put what the script does under `if __name__ == "__main__":`'),
@@ -66,7 +66,7 @@ def test_bad_input_gets_a_clear_sentence_and_the_way_out(
     arguments: list[str], code: int, message: str, hint: str | None, tmp_path: Path
 ) -> None:
     """Message and hint stand on stderr, nothing on stdout, nothing is left behind."""
-    (tmp_path / "bad.yaml").write_text("datset: x:y\n")
+    (tmp_path / "bad.yaml").write_text("batchsize: 8\n")
     (tmp_path / "training.py").write_text(TRAINING)
     names = {"data": str(DATASETS), "here": str(tmp_path)}
 

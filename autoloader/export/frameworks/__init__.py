@@ -1,1 +1,1 @@
-"""export/frameworks."""
+"""One module a framework that settings are handed to."""
