@@ -270,3 +270,13 @@ def reordering_loader() -> DataLoader[Any]:
 
 not_a_dataset = 42
 """Something that can feed nothing."""
+
+
+class ClonedGenerator(Honest):
+    """Draws from a generator made before the workers start: each gets a copy."""
+
+    def __init__(self) -> None:
+        self.generator = torch.Generator().manual_seed(0)
+
+    def __getitem__(self, index: int) -> Any:
+        return torch.rand(3, generator=self.generator), index % 7

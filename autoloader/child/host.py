@@ -101,14 +101,23 @@ class _Host:
         torch_threads = torch.get_num_threads()
         torch.set_num_threads(1)
         board.enter(Stage.IMPORTING)
-        threads = thread_count(os.getpid()) or 1
-        parts = LoaderParts.of(load_source(SourceSpec.from_dict(opening["source"])))
+        threads = [1]  # those that imports alone make; more come from the dataset
+
+        def count_threads() -> None:
+            threads[0] = thread_count(os.getpid()) or 1
+            board.enter(Stage.BUILDING)
+
+        parts = LoaderParts.of(
+            load_source(
+                SourceSpec.from_dict(opening["source"]), on_imported=count_threads
+            )
+        )
         return cls(
             parts,
             DatasetFacts.from_dict(opening["facts"]),
             Scope.from_dict(opening["scope"]),
             answers,
-            threads,
+            threads[0],
             torch_threads,
         )
 
@@ -122,7 +131,7 @@ class _Host:
             return "CUDA is initialised"
         if threading.active_count() > 1:
             return "the dataset started threads"
-        if (thread_count(pid) or 1) > self._threads_of_imports + _library_threads():
+        if (thread_count(pid) or 1) > self._threads_of_imports:
             return "the dataset started threads"
         if connected_sockets(pid):
             return "the dataset holds an open connection"
@@ -241,11 +250,6 @@ def _holds_nvidia_device() -> bool:
         except OSError:
             continue
     return False
-
-
-def _library_threads() -> int:
-    """Threads that importing a numeric library makes: one pool of OpenBLAS at most."""
-    return max(0, (os.cpu_count() or 1) - 1)
 
 
 def _error(exc: AutoloaderError) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ import torch
 from autoloader.audit.ledger import LedgerWriter, ScopeList
 from autoloader.child.digest import DigestPlan
 from autoloader.child.loader import ListSampler, LoaderParts
+from autoloader.child.randomness import RandomnessWatch, probe_workers
 from autoloader.child.recorder import Arrivals, count_of, record
 from autoloader.child.stages import Stage, StageBoard
 from autoloader.child.stream import StreamLimits, as_worker, ledger_of, read_pass
@@ -146,6 +147,7 @@ def gate_pass(context: TrialContext) -> dict[str, Any]:
     moved: list[str] = []
     most = context.most_batches()
     was_cut = False
+    watch = RandomnessWatch()
     for epoch in range(order.epochs):
         tagging.epoch = epoch
         board.enter(Stage.STARTING_WORKERS)
@@ -154,11 +156,14 @@ def gate_pass(context: TrialContext) -> dict[str, Any]:
             if place == 0:
                 board.enter(Stage.LOADING)
             arrivals.add(carried)
+            if plan.random:
+                watch.note(carried)
             board.advance()
             if most is not None and place + 1 >= most:
                 was_cut = True
                 break
         moved += _moved(before, readable_offsets(os.getpid()))
+    probed = probe_workers(loader, tagging, epoch=order.epochs) if plan.random else {}
     board.enter(Stage.SHUTTING_DOWN)
     del loader
     arrivals.ledger.write(Path(order.logs))
@@ -166,8 +171,25 @@ def gate_pass(context: TrialContext) -> dict[str, Any]:
         "count_path": arrivals.count_path,
         "batch_bytes": arrivals.batch_bytes,
         "was_cut": was_cut,
+        "randomness": watch.to_dict(probed),
         "moved_offsets": sorted(set(moved)) if order.config.num_workers else [],
     }
+
+
+def _probe(context: TrialContext, plan: DigestPlan) -> dict[int, list[int]]:
+    """Give all workers the same ids once, where there are random fields."""
+    config = context.order.config
+    entries = context.entries()
+    is_list = entries is not None and context.facts.batching == "size"
+    if not plan.random or config.num_workers < 2 or not is_list or entries is None:
+        return {}
+    context.board.enter(Stage.STARTING_WORKERS)
+    same = entries[: context.size]
+    if len(same) < context.size:
+        return {}
+    fresh = replace(config, persistent_workers=False)
+    sampler = ListSampler(same * config.num_workers)
+    return probe_workers(context.parts.build(fresh, sampler), plan)
 
 
 def _moved(

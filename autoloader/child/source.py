@@ -9,7 +9,7 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -31,11 +31,14 @@ class TrainsOnImport(BaseException):
     """The user's module trains or loads data while it is imported."""
 
 
-def load_source(source: SourceSpec) -> Any:
+def load_source(
+    source: SourceSpec, *, on_imported: Callable[[], None] | None = None
+) -> Any:
     """Return the Dataset or DataLoader that the SPEC names.
 
     Args:
         source: SPEC and arguments; relative paths are relative to the working folder.
+        on_imported: called between the import and the construction.
 
     Raises:
         UsageError: the SPEC names nothing that can be a dataset.
@@ -47,6 +50,8 @@ def load_source(source: SourceSpec) -> Any:
         msg = f"--dataset is module:attribute or file.py:attribute, got {source.spec!r}"
         raise UsageError(msg, hint="for example --dataset mypackage.data:train_set")
     module = _import(module_name)
+    if on_imported is not None:
+        on_imported()
     found = _attribute(module, module_name, attribute)
     if _needs_calling(found):
         found = _call(found, source)

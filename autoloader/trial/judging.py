@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoloader.audit.ledger import ArrivalLedger, ReferenceLedger, ScopeList
+from autoloader.audit.randomness import judge_randomness
 from autoloader.audit.streams import StreamExpectation, judge_stream
 from autoloader.audit.verdict import Expectation, judge
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
     from autoloader.values.config import LoaderConfig
     from autoloader.values.job import PassOrder, Reference
-    from autoloader.values.outcome import Verdict
+    from autoloader.values.outcome import Finding, Verdict
     from autoloader.values.scope import Scope, StreamFacts
 
 
@@ -54,20 +56,28 @@ def verdict_of(
     right, arrived = ReferenceLedger.read(folder), ArrivalLedger.read(logs)
     listed = ScopeList.read(folder)
     if scope.stream is None:
-        return judge(
+        verdict = judge(
             right,
             arrived,
             _of_list(listed, scope, order, answer),
             count_path=answer["count_path"],
             batch_bytes=answer["batch_bytes"],
         )
-    return judge_stream(
-        right,
-        arrived,
-        _of_stream(listed, scope, scope.stream, order, answer, shares),
-        count_path=answer["count_path"],
-        batch_bytes=answer["batch_bytes"],
-    )
+    else:
+        verdict = judge_stream(
+            right,
+            arrived,
+            _of_stream(listed, scope, scope.stream, order, answer, shares),
+            count_path=answer["count_path"],
+            batch_bytes=answer["batch_bytes"],
+        )
+    cautions = _of_randomness(answer["randomness"])
+    return replace(verdict, cautions=(*verdict.cautions, *cautions))
+
+
+def _of_randomness(told: Mapping[str, Any]) -> list[Finding]:
+    by_worker = {int(worker): digests for worker, digests in told["by_worker"]}
+    return judge_randomness(by_worker, told["epochs"])
 
 
 def _of_list(

@@ -185,3 +185,28 @@ def test_an_exception_in_a_worker_keeps_its_type_and_words(tmp_path: Path) -> No
     assert isinstance(failure, Failure)
     assert (failure.kind, failure.exception) == ("worker_exception", "KeyError")
     assert "the codec is not there" in failure.message
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (
+            "ClonedGenerator",
+            [{"streams_identical", "epochs_identical"}, {"streams_identical"}],
+        ),
+        ("HonestRandom", [set(), set()]),
+    ],
+)
+def test_a_generator_cloned_into_the_workers_is_a_caution(
+    name: str, expected: list[set[str]], tmp_path: Path
+) -> None:
+    """Kept workers go on with their copies; fresh ones begin with the same again."""
+    result = run(name, tmp_path)
+
+    assert result.passed, result.to_dict()
+    found = [
+        {caution.code for caution in item.cautions}
+        for _, item in result.runs
+        if isinstance(item, Verdict)
+    ]
+    assert found == expected
