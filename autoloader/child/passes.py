@@ -163,9 +163,9 @@ def gate_pass(context: TrialContext) -> dict[str, Any]:
                 was_cut = True
                 break
         moved += _moved(before, readable_offsets(os.getpid()))
-    probed = probe_workers(loader, tagging, epoch=order.epochs) if plan.random else {}
     board.enter(Stage.SHUTTING_DOWN)
     del loader
+    probed = _probe(context, plan)
     arrivals.ledger.write(Path(order.logs))
     return {
         "count_path": arrivals.count_path,
