@@ -280,3 +280,20 @@ class ClonedGenerator(Honest):
 
     def __getitem__(self, index: int) -> Any:
         return torch.rand(3, generator=self.generator), index % 7
+
+
+class HoldsLambda(Honest):
+    """Holds what cannot be pickled, two levels down."""
+
+    def __init__(self) -> None:
+        self.transforms = {"train": [lambda pixels: pixels]}
+
+
+class DefaultDtype(Honest):
+    """Takes its dtype from a setting of the process, which spawned workers lack."""
+
+    def __init__(self) -> None:
+        torch.set_default_dtype(torch.float64)
+
+    def __getitem__(self, index: int) -> Any:
+        return torch.ones(3) * index, index % 7

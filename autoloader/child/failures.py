@@ -28,11 +28,25 @@ _CAUGHT = re.compile(r"Caught (\w+) in DataLoader worker process (\d+)\.")
 _NO_SPACE = re.compile(
     r"No space left on device|unable to (?:allocate|open|mmap) shared memory"
 )
+_PICKLE = re.compile(r"[Cc]an't (?:get|pickle)|cannot (?:pickle|serialize|be pickled)")
 _NO_FILES = re.compile(r"Too many open files|received 0 items of ancdata")
 
 
-def failure_of(exc: BaseException, *, phase: str, logs: Path) -> Failure:
-    """Return the failure that an exception out of a loader stands for."""
+def failure_of(
+    exc: BaseException,
+    *,
+    phase: str,
+    logs: Path,
+    unpicklable: tuple[str, str] | None = None,
+) -> Failure:
+    """Return the failure that an exception out of a loader stands for.
+
+    Args:
+        exc: what was raised.
+        phase: pass that it ended.
+        logs: folder with what the processes printed.
+        unpicklable: path and type of what cannot be sent to a worker; None: nothing.
+    """
     texts = [str(item) for item in _chain(exc)]
     whole = "\n".join(texts)
     log = str(logs)
@@ -51,6 +65,16 @@ def failure_of(exc: BaseException, *, phase: str, logs: Path) -> Failure:
             phase=phase,
             message="the limit of open files is reached: a tensor in flight needs one",
             hint="raise `ulimit -n`, or lower num_workers and prefetch_factor",
+            exception=type(exc).__name__,
+            log=log,
+        )
+    if unpicklable is not None and _PICKLE.search(whole):
+        path, kind = unpicklable
+        return Failure(
+            kind="cannot_pickle",
+            phase=phase,
+            message=f"{path} ({kind}) cannot be pickled, and workers get it by pickle",
+            hint="make it in the worker, on first use; or --start-method fork",
             exception=type(exc).__name__,
             log=log,
         )

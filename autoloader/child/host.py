@@ -14,15 +14,17 @@ import signal
 import sys
 import tempfile
 import threading
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from autoloader.child.context import TrialContext
 from autoloader.child.failures import failure_of
 from autoloader.child.lifeline import die_with_parent
 from autoloader.child.loader import LoaderParts
-from autoloader.child.passes import TrialContext, run_pass
+from autoloader.child.passes import run_pass
 from autoloader.child.reference import run_reference
 from autoloader.child.seeding import seed_all
 from autoloader.child.source import load_source
@@ -203,7 +205,13 @@ def _result_of(context: TrialContext, logs: Path) -> dict[str, Any]:
             if error is None:
                 return {"event": "result", **run_pass(context)}
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            failure = failure_of(error, phase=context.order.kind, logs=logs)
+            traceback.print_exception(error)  # into the log of the trial
+            failure = failure_of(
+                error,
+                phase=context.order.kind,
+                logs=logs,
+                unpicklable=context.unpicklable(),
+            )
             return {"event": "failed", "failure": failure.to_dict()}
         except Exception as exc:  # noqa: BLE001  # the child's main: it is an outcome
             error = error or exc
@@ -262,8 +270,6 @@ def _error(exc: AutoloaderError) -> dict[str, Any]:
 
 
 def _bug(exc: Exception) -> dict[str, Any]:
-    import traceback  # only on the way down
-
     traceback.print_exception(exc)
     message = f"a child process failed: {type(exc).__name__}: {exc}"
     return {"event": "error", "kind": "ProtocolError", "message": message, "hint": None}

@@ -149,13 +149,18 @@ class LoaderParts:
         return [list(batch) for batch in batch_sampler], type(batch_sampler).__name__
 
     def build(
-        self, config: LoaderConfig, sampler: ListSampler | None
+        self,
+        config: LoaderConfig,
+        sampler: ListSampler | None,
+        *,
+        start_method: str | None = None,
     ) -> DataLoader[Any]:
         """Return a loader that reads the sampler's index list in each epoch.
 
         Args:
             config: the settings.
             sampler: what an epoch reads; None for a stream.
+            start_method: fork, forkserver or spawn; None: the loader's own.
         """
         kwargs = config.dataloader_kwargs()
         if self.batching == "lists":
@@ -176,4 +181,6 @@ class LoaderParts:
                     timeout=self.loader.timeout,
                     multiprocessing_context=self.loader.multiprocessing_context,
                 )
+        if config.num_workers and start_method is not None:
+            kwargs["multiprocessing_context"] = start_method
         return DataLoader(self.dataset, **kwargs)

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from autoloader.audit.ledger import LedgerWriter, ScopeList
-from autoloader.child.digest import DigestPlan
-from autoloader.child.loader import ListSampler, LoaderParts
+from autoloader.audit.ledger import LedgerWriter
+from autoloader.child.loader import ListSampler
 from autoloader.child.randomness import RandomnessWatch, probe_workers
 from autoloader.child.recorder import Arrivals, count_of, record
 from autoloader.child.stages import Stage, StageBoard
@@ -30,91 +29,12 @@ if TYPE_CHECKING:
 
     from torch.utils.data import DataLoader
 
-    from autoloader.values.job import PassOrder
-    from autoloader.values.scope import DatasetFacts, Scope
+    from autoloader.child.context import TrialContext
+    from autoloader.child.digest import DigestPlan
+
 
 SETTLE_S = 30.0
 """Longest wait for a queue to fill; a slower one is reported as not seen full."""
-
-
-@dataclass(frozen=True, slots=True)
-class TrialContext:
-    """What a pass works on."""
-
-    order: PassOrder
-    parts: LoaderParts
-    facts: DatasetFacts
-    scope: Scope
-    board: StageBoard
-    host_pid: int | None
-    """Process that shares its pages with the trial; None where it was not forked."""
-
-    @property
-    def size(self) -> int:
-        """Examples a batch; 1 where the dataset makes batches itself."""
-        return self.order.config.batch_size or 1
-
-    def loader(self, indices: Sequence[Any] | None) -> DataLoader[Any]:
-        """Return a loader over these indices; a stream has none."""
-        sampler = None if indices is None else ListSampler(indices)
-        return self.parts.build(self.order.config, sampler)
-
-    def entries(self) -> list[Any] | None:
-        """Return the indices that one epoch of a gate or memory pass reads.
-
-        None for a stream, which is read from its start.
-        """
-        if self.scope.stream is not None:
-            return None
-        listed = ScopeList.read(Path(self.order.reference))
-        if listed.cuts is not None:
-            return self._fed(listed, listed.batches(self.order.examples))
-        positions = self.scope.gate_positions(self.size, self.order.examples)
-        return listed.indices(positions)
-
-    def cycled(self, count: int) -> list[Any] | None:
-        """Return `count` batches of the scope's list, repeated; None for a stream."""
-        if self.scope.stream is not None:
-            return None
-        listed = ScopeList.read(Path(self.order.reference))
-        if listed.cuts is not None:
-            lists = self._fed(listed, listed.batches(len(listed.places)))
-            return (lists * -(-count // len(lists)))[:count]
-        count *= self.size
-        indices = listed.indices(range(len(listed.places)))
-        rounds = -(-count // len(indices))
-        return (indices * rounds)[:count]
-
-    def _fed(self, listed: ScopeList, batches: list[list[int]]) -> list[Any]:
-        """Return what the user's kind of loader is fed: lists, or single indices."""
-        if self.facts.batching == "lists":
-            return [listed.indices(batch) for batch in batches]
-        return [index for batch in batches for index in listed.indices(batch)]
-
-    def most_batches(self) -> int | None:
-        """Return after how many batches an epoch of a stream is cut.
-
-        None for a map-style dataset, which ends with its list. A stream that is known
-        to its end is cut too, far behind it: workers that do not share it never end.
-        """
-        stream = self.scope.stream
-        if stream is None:
-            return None
-        wanted = min(self.order.examples, self.scope.examples)
-        batches = -(-wanted // self.size)
-        if stream.is_complete and self.order.examples >= self.scope.examples:
-            workers = max(1, self.order.config.num_workers)
-            return (batches + workers) * (workers + 1)
-        return batches
-
-
-def plan_of(facts: DatasetFacts) -> DigestPlan:
-    """Return which fields count as what, as the reference found them."""
-    return DigestPlan(
-        random=frozenset(facts.random_fields),
-        free_shapes=frozenset(facts.free_shapes),
-        label=facts.label,
-    )
 
 
 def run_pass(context: TrialContext) -> dict[str, Any]:
@@ -139,8 +59,8 @@ def gate_pass(context: TrialContext) -> dict[str, Any]:
     One torch thread, as in workers and reference: sums of floats then agree to the bit.
     """
     torch.set_num_threads(1)
-    order, facts, board = context.order, context.facts, context.board
-    plan = plan_of(facts)
+    order, board = context.order, context.board
+    plan = context.plan()
     loader = context.loader(context.entries())
     tagging = record(loader, plan)
     arrivals = Arrivals(LedgerWriter(), plan)
@@ -189,7 +109,7 @@ def _probe(context: TrialContext, plan: DigestPlan) -> dict[int, list[int]]:
         return {}
     fresh = replace(config, persistent_workers=False)
     sampler = ListSampler(same * config.num_workers)
-    return probe_workers(context.parts.build(fresh, sampler), plan)
+    return probe_workers(context.build(fresh, sampler), plan)
 
 
 def _moved(
@@ -283,7 +203,7 @@ def share_pass(context: TrialContext) -> dict[str, Any]:
     dataset = context.parts.dataset
     with as_worker(dataset, order.share, order.config.num_workers, context.scope.seed):
         found = read_pass(dataset, limits, context.board, needs_worker=False)
-    ledger_of(found, plan_of(context.facts)).write(Path(order.logs))
+    ledger_of(found, context.plan()).write(Path(order.logs))
     return {"examples": len(found)}
 
 

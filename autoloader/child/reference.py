@@ -87,6 +87,7 @@ def run_reference(order: ReferenceOrder, board: StageBoard) -> dict[str, Any]:
         seed=request.seed,
         transforms="random" if plan.random else "fixed",
         drop_last=parts.drop_last,
+        start_method=request.start_method,
     )
     facts = _facts(parts, reader, plan, scope_list.cuts)
     return {"event": "reference", "facts": facts.to_dict(), "scope": scope.to_dict()}
@@ -379,6 +380,6 @@ def _facts(
         example_cpu_s=sum(reader.cpu_seconds) / count,
         example_bytes=reader.bytes_total // count,
         tensors=reader.tensors,
-        start_method=parts.start_method,
+        start_method=reader.request.start_method or parts.start_method,
         free_shapes=tuple(sorted(plan.free_shapes)),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,9 +79,13 @@ def run_stream_reference(
         seed=request.seed,
         transforms="random" if nature.plan.random else "fixed",
         drop_last=parts.drop_last,
+        start_method=request.start_method,
         stream=stream,
     )
-    facts = _facts(parts, first, nature.plan, declared)
+    facts = replace(
+        _facts(parts, first, nature.plan, declared),
+        start_method=request.start_method or parts.start_method,
+    )
     return {"event": "reference", "facts": facts.to_dict(), "scope": scope.to_dict()}
 
 

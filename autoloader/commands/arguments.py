@@ -60,6 +60,11 @@ def add_scope(parser: argparse.ArgumentParser) -> None:
         help="fixed: a field that changes between readings is a fault",
     )
     group.add_argument(
+        "--start-method",
+        choices=["fork", "forkserver", "spawn"],
+        help="how workers are started; default: the loader's own, else Python's",
+    )
+    group.add_argument(
         "--label", metavar="PATH", help="where the label is in an example"
     )
     group.add_argument(
@@ -164,6 +169,7 @@ def scope_of(args: argparse.Namespace) -> ScopeRequest:
         transforms=args.transforms,
         label=args.label,
         id=args.id,
+        start_method=args.start_method,
         epoch_examples=count("--epoch-examples", args.epoch_examples),
     )
 

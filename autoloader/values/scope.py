@@ -58,6 +58,8 @@ class ScopeRequest:
     """Path of a stream's id in an example; None: examples are told apart by content."""
     epoch_examples: int | None = None
     """Examples of a real epoch; None: what the sampler yields."""
+    start_method: str | None = None
+    """fork, forkserver or spawn; None: the loader's own, else Python's default."""
     time_limit_s: float = 36.0
     """Seconds the reference may take where `examples` is None."""
 
@@ -115,6 +117,8 @@ class Scope:
     """State of the page cache at a timed pass: the reference has read everything."""
     stream: StreamFacts | None = None
     """None for a map-style dataset."""
+    start_method: str | None = None
+    """How workers are started, where the user says so; None: as the loader does."""
 
     @classmethod
     def from_dict(cls, data: object) -> Self:

@@ -6,7 +6,7 @@ import pytest
 
 from autoloader.checking import CheckRequest, CheckResult, check
 from autoloader.values.outcome import Failure, Verdict
-from autoloader.values.scope import SourceSpec
+from autoloader.values.scope import ScopeRequest, SourceSpec
 
 DATASETS = Path(__file__).parents[1] / "datasets.py"
 
@@ -16,12 +16,14 @@ def run(
     folder: Path,
     *,
     configs: tuple[str, ...] = (),
+    start_method: str | None = None,
     arguments: tuple[tuple[str, object], ...] = (),
 ) -> CheckResult:
     """Check one of the datasets with small batches."""
     return check(
         CheckRequest(
             source=SourceSpec(spec=f"{DATASETS}:{name}", arguments=arguments),
+            scope=ScopeRequest(start_method=start_method),
             batch_size=8,
             configs=configs,
             folder=folder,
@@ -210,3 +212,38 @@ def test_a_generator_cloned_into_the_workers_is_a_caution(
         if isinstance(item, Verdict)
     ]
     assert found == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_an_honest_dataset_passes_with_every_start_method(
+    method: str, tmp_path: Path
+) -> None:
+    """Workers that are not forked import the file and deliver the same."""
+    result = run("HonestDict", tmp_path, start_method=method)
+
+    assert result.passed, result.to_dict()
+    assert result.reference.facts.start_method == method
+
+
+@pytest.mark.slow
+def test_what_cannot_be_pickled_is_named_by_its_path(tmp_path: Path) -> None:
+    """A fork carries a lambda, spawn does not: the failure says which one."""
+    forked = run("HoldsLambda", tmp_path / "fork")
+    spawned = run("HoldsLambda", tmp_path / "spawn", start_method="spawn")
+
+    assert forked.passed
+    (_, failure), *_ = spawned.runs
+    assert isinstance(failure, Failure)
+    assert failure.kind == "cannot_pickle"
+    assert failure.message.startswith("dataset.transforms['train'][0] (")
+
+
+@pytest.mark.slow
+def test_a_setting_that_spawned_workers_lack_is_found(tmp_path: Path) -> None:
+    """Each start method is judged on its own."""
+    forked = run("DefaultDtype", tmp_path / "fork")
+    spawned = run("DefaultDtype", tmp_path / "spawn", start_method="spawn")
+
+    assert forked.passed
+    assert codes(spawned) == {"dtype_mismatch"}

@@ -1,0 +1,125 @@
+"""What a pass works on: its order, the dataset, the scope, and loaders over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autoloader.audit.ledger import ScopeList
+from autoloader.child.digest import DigestPlan
+from autoloader.child.loader import ListSampler
+from autoloader.child.pickling import unpicklable_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch.utils.data import DataLoader
+
+    from autoloader.child.loader import LoaderParts
+    from autoloader.child.stages import StageBoard
+    from autoloader.values.config import LoaderConfig
+    from autoloader.values.job import PassOrder
+    from autoloader.values.scope import DatasetFacts, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class TrialContext:
+    """What a pass works on."""
+
+    order: PassOrder
+    parts: LoaderParts
+    facts: DatasetFacts
+    scope: Scope
+    board: StageBoard
+    host_pid: int | None
+    """Process that shares its pages with the trial; None where it was not forked."""
+
+    @property
+    def size(self) -> int:
+        """Examples a batch; 1 where the dataset makes batches itself."""
+        return self.order.config.batch_size or 1
+
+    def loader(self, indices: Sequence[Any] | None) -> DataLoader[Any]:
+        """Return a loader over these indices; a stream has none."""
+        sampler = None if indices is None else ListSampler(indices)
+        return self.build(self.order.config, sampler)
+
+    def build(
+        self, config: LoaderConfig, sampler: ListSampler | None
+    ) -> DataLoader[Any]:
+        """Return a loader of another config, its workers started as was asked for."""
+        method = self.scope.start_method
+        return self.parts.build(config, sampler, start_method=method)
+
+    def unpicklable(self) -> tuple[str, str] | None:
+        """Return what cannot be sent to spawned workers; None where nothing is sent."""
+        if self.facts.start_method == "fork":
+            return None
+        loader = self.parts.loader
+        sent = {
+            "dataset": self.parts.dataset,
+            "collate_fn": getattr(loader, "collate_fn", None),
+            "worker_init_fn": getattr(loader, "worker_init_fn", None),
+        }
+        for name, value in sent.items():
+            found = unpicklable_path(value, name)
+            if found is not None:
+                return found
+        return None
+
+    def entries(self) -> list[Any] | None:
+        """Return the indices that one epoch of a gate or memory pass reads.
+
+        None for a stream, which is read from its start.
+        """
+        if self.scope.stream is not None:
+            return None
+        listed = ScopeList.read(Path(self.order.reference))
+        if listed.cuts is not None:
+            return self._fed(listed, listed.batches(self.order.examples))
+        positions = self.scope.gate_positions(self.size, self.order.examples)
+        return listed.indices(positions)
+
+    def cycled(self, count: int) -> list[Any] | None:
+        """Return `count` batches of the scope's list, repeated; None for a stream."""
+        if self.scope.stream is not None:
+            return None
+        listed = ScopeList.read(Path(self.order.reference))
+        if listed.cuts is not None:
+            lists = self._fed(listed, listed.batches(len(listed.places)))
+            return (lists * -(-count // len(lists)))[:count]
+        count *= self.size
+        indices = listed.indices(range(len(listed.places)))
+        rounds = -(-count // len(indices))
+        return (indices * rounds)[:count]
+
+    def _fed(self, listed: ScopeList, batches: list[list[int]]) -> list[Any]:
+        """Return what the user's kind of loader is fed: lists, or single indices."""
+        if self.facts.batching == "lists":
+            return [listed.indices(batch) for batch in batches]
+        return [index for batch in batches for index in listed.indices(batch)]
+
+    def most_batches(self) -> int | None:
+        """Return after how many batches an epoch of a stream is cut.
+
+        None for a map-style dataset, which ends with its list. A stream that is known
+        to its end is cut too, far behind it: workers that do not share it never end.
+        """
+        stream = self.scope.stream
+        if stream is None:
+            return None
+        wanted = min(self.order.examples, self.scope.examples)
+        batches = -(-wanted // self.size)
+        if stream.is_complete and self.order.examples >= self.scope.examples:
+            workers = max(1, self.order.config.num_workers)
+            return (batches + workers) * (workers + 1)
+        return batches
+
+    def plan(self) -> DigestPlan:
+        """Return which fields count as what, as the reference found them."""
+        return DigestPlan(
+            random=frozenset(self.facts.random_fields),
+            free_shapes=frozenset(self.facts.free_shapes),
+            label=self.facts.label,
+        )
