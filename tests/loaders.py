@@ -99,6 +99,18 @@ def padded(examples: list[Any]) -> Any:
     }
 
 
+def converting(examples: list[Any]) -> Any:
+    """Convert every field, and do so otherwise in a worker."""
+    pixels, labels = torch.utils.data.default_collate(examples)
+    factor = 2.0 if get_worker_info() is None else 3.0
+    return pixels * factor + 1, labels.float() / factor
+
+
+def converting_loader() -> DataLoader[Any]:
+    """Return a loader whose collate_fn depends on the process."""
+    return DataLoader(Honest(), batch_size=8, collate_fn=converting)
+
+
 def uneven_lists() -> DataLoader[Any]:
     """Return a loader with a batch_sampler of its own."""
     return DataLoader(Honest(), batch_sampler=UnevenLists())

@@ -49,6 +49,9 @@ class Expectation:
     """Workers that were asked for."""
     moved_offsets: tuple[str, ...] = ()
     """Files whose offset moved in the training process while workers read."""
+    collated_otherwise: tuple[int, ...] = ()
+    """Lists of the first epoch that collate_fn turns into another batch in one process
+    than in a worker."""
     cuts: tuple[int, ...] | None = None
     """Lengths of the index lists; None: `batch_size` each, and what is left."""
 
@@ -147,6 +150,9 @@ class _Judging:
         for batch in self._arrived.batches:
             self._take(batch, range(first, first + batch.rows))
             first += batch.rows
+        for number in self._expected.collated_otherwise:
+            if number < len(self._lists):
+                self._note("collate_mismatch", 0, self._lists[number])
         wanted = Counter(place for part in self._lists for place in part)
         for epoch, got in enumerate(self._counts):
             self._note("missing_ids", epoch, wanted - got)

@@ -81,6 +81,18 @@ class TrialContext:
         positions = self.scope.gate_positions(self.size, self.order.examples)
         return listed.indices(positions)
 
+    def lists(self, entries: Sequence[Any] | None) -> list[Sequence[Any]]:
+        """Return an epoch's index lists; none for streams and single examples."""
+        if entries is None or self.facts.batching == "single":
+            return []
+        if self.facts.batching == "lists":
+            return list(entries)
+        size = self.size
+        cut = [entries[at : at + size] for at in range(0, len(entries), size)]
+        if self.scope.drop_last and len(cut[-1]) < size:
+            cut.pop()
+        return cut
+
     def cycled(self, count: int) -> list[Any] | None:
         """Return `count` batches of the scope's list, repeated; None for a stream."""
         if self.scope.stream is not None:

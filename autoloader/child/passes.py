@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from autoloader.audit.ledger import LedgerWriter
+from autoloader.child.collating import CollateWatch
 from autoloader.child.loader import ListSampler
 from autoloader.child.randomness import RandomnessWatch, probe_workers
 from autoloader.child.recorder import Arrivals, count_of, record
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from autoloader.child.context import TrialContext
     from autoloader.child.digest import DigestPlan
-
 
 SETTLE_S = 30.0
 """Longest wait for a queue to fill; a slower one is reported as not seen full."""
@@ -61,7 +61,9 @@ def gate_pass(context: TrialContext) -> dict[str, Any]:
     torch.set_num_threads(1)
     order, board = context.order, context.board
     plan = context.plan()
-    loader = context.loader(context.entries())
+    entries = context.entries()
+    loader = context.loader(entries)
+    collate = CollateWatch(loader.collate_fn)
     tagging = record(loader, plan)
     arrivals = Arrivals(LedgerWriter(), plan)
     moved: list[str] = []
@@ -78,6 +80,8 @@ def gate_pass(context: TrialContext) -> dict[str, Any]:
             arrivals.add(carried)
             if plan.random:
                 watch.note(carried)
+            else:
+                collate.note(carried)
             board.advance()
             if most is not None and place + 1 >= most:
                 was_cut = True
@@ -86,11 +90,13 @@ def gate_pass(context: TrialContext) -> dict[str, Any]:
     board.enter(Stage.SHUTTING_DOWN)
     del loader
     probed = _probe(context, plan)
+    lists = [] if arrivals.is_by_row else context.lists(entries)
     arrivals.ledger.write(Path(order.logs))
     return {
         "count_path": arrivals.count_path,
         "batch_bytes": arrivals.batch_bytes,
         "was_cut": was_cut,
+        "collated_otherwise": collate.differing(context.parts.dataset, lists),
         "randomness": watch.to_dict(probed),
         "moved_offsets": sorted(set(moved)) if order.config.num_workers else [],
     }

@@ -167,6 +167,8 @@ class Arrivals:
     """Field of the batch whose first size was the number of rows, every time."""
     batch_bytes: int = 0
     """Bytes of the largest batch."""
+    is_by_row: bool = True
+    """Whether every row of every batch was compared with its example in all fields."""
     _first: bool = True
 
     def add(self, carried: Carried) -> None:
@@ -186,6 +188,7 @@ class Arrivals:
         )
         if not carried.is_single:
             self._note_count_path(found, len(alignment.slots))
+        self.is_by_row &= alignment.converted == ()
         self.ledger.add_batch(
             epoch=carried.epoch,
             batch=carried.place,

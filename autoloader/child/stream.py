@@ -1,15 +1,14 @@
 """Read an iterable dataset in one process: what is right, in which order, to which end.
 
-A pass ends with the stream, or with the scope ("cut"). Two passes tell whether the
-stream starts anew, keeps its order, and which fields are random.
+A pass ends with the stream, or with the scope ("cut"). What two passes say of a stream
+is told in `child.stream_nature`.
 """
 
 from __future__ import annotations
 
 import time
 from array import array
-from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from autoloader.child.digest import DigestPlan, Leaf, leaves, name_of, walk
 from autoloader.errors import DatasetError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from autoloader.child.stages import StageBoard
 
@@ -31,13 +30,29 @@ Kind = tuple[tuple[Any, str, str | None, tuple[int, ...] | None], ...]
 
 
 @contextmanager
-def as_worker(dataset: Any, number: int, workers: int, seed: int) -> Iterator[None]:
-    """Make `get_worker_info()` say that this is worker `number` of `workers`."""
+def as_worker(
+    dataset: Any,
+    number: int,
+    workers: int,
+    seed: int,
+    worker_init_fn: Callable[[int], object] | None = None,
+) -> Iterator[None]:
+    """Make `get_worker_info()` say that this is worker `number` of `workers`.
+
+    Args:
+        dataset: what `get_worker_info().dataset` is.
+        number: of the worker, from 0.
+        workers: how many there are.
+        seed: what `get_worker_info().seed` is.
+        worker_init_fn: called first, as a worker does: some split the stream there.
+    """
     before = torch_worker._worker_info
     torch_worker._worker_info = torch_worker.WorkerInfo(
         id=number, num_workers=workers, seed=seed, dataset=dataset
     )
     try:
+        if worker_init_fn is not None:
+            worker_init_fn(number)
         yield
     finally:
         torch_worker._worker_info = before
@@ -59,6 +74,7 @@ class StreamPass:
         """Name of each example: its id, or its place in the stream."""
         self._kinds: dict[Kind, int] = {}
         self._listed: list[Kind] = []
+        self._fields: dict[int, tuple[str, ...]] = {}
         self._kind = array("i")
         self._first = array("q")
         self._digests = array("Q")
@@ -82,6 +98,14 @@ class StreamPass:
             Leaf(path, type_, dtype, shape, self._digests[first + at], 0)
             for at, (path, type_, dtype, shape) in enumerate(kind)
         ]
+
+    def fields(self, place: int) -> tuple[str, ...]:
+        """Return the names of an example's fields."""
+        kind = self._kind[place]
+        if kind not in self._fields:
+            parts = self._known_kinds()[kind]
+            self._fields[kind] = tuple(name_of(path) for path, *_ in parts)
+        return self._fields[kind]
 
     def kinds(self) -> list[list[Leaf]]:
         """Return the leaves of an example of each kind, without digests."""
@@ -110,6 +134,7 @@ def read_pass(
     *,
     needs_worker: bool,
     id_path: str | None = None,
+    name: str = "the stream",
 ) -> StreamPass:
     """Read the stream from its start, as one process, to its end or to a limit.
 
@@ -120,19 +145,24 @@ def read_pass(
         needs_worker: whether the stream can only be read in a worker: the process
             then says that it is worker 0 of 1.
         id_path: field whose values name the examples; None: they are numbered.
+        name: what is read, as an error says it.
 
     Raises:
-        UsageError: the field is missing, or no number or text.
+        UsageError: the field is missing, or no whole number or text.
         DatasetError: the stream raises.
     """
     if needs_worker:
         with as_worker(dataset, 0, 1, torch.initial_seed()):
-            return _read(dataset, limits, board, id_path)
-    return _read(dataset, limits, board, id_path)
+            return _read(dataset, limits, board, id_path, name)
+    return _read(dataset, limits, board, id_path, name)
 
 
 def _read(
-    dataset: Any, limits: StreamLimits, board: StageBoard, id_path: str | None
+    dataset: Any,
+    limits: StreamLimits,
+    board: StageBoard,
+    id_path: str | None,
+    name: str,
 ) -> StreamPass:
     found = StreamPass()
     begun = time.monotonic()
@@ -155,9 +185,9 @@ def _read(
         raise
     except Exception as exc:
         msg = (
-            f"the dataset fails in one process: example {len(found)} of the stream "
-            f"raises {type(exc).__name__}: {exc}"
-        )
+            f"the dataset fails in one process: example {len(found)} of {name} raises "
+            f"{type(exc).__name__}: {exc}"
+        ).removesuffix(": ")
         hint = "no DataLoader setting mends that"
         raise DatasetError(msg, hint=hint) from exc
     return found
@@ -168,10 +198,13 @@ def _id_of(example: Any, path: str) -> int | str:
     if path not in found:
         msg = f"--id {path} is no field of an example"
         raise UsageError(msg, hint=f"fields are {', '.join(sorted(found))}")
-    value = found[path].item() if hasattr(found[path], "item") else found[path]
+    value = found[path]
+    if hasattr(value, "item"):
+        with suppress(ValueError, RuntimeError):  # it has more than one
+            value = value.item()
     if not isinstance(value, (int, str)):
         kind = type(value).__name__
-        msg = f"--id {path} is a {kind}; a number or text can name an example"
+        msg = f"--id {path} is a {kind}; a whole number or text can name an example"
         raise UsageError(msg)
     return value
 
@@ -181,89 +214,6 @@ def _is_reached(found: StreamPass, limits: StreamLimits, begun: float) -> bool:
         return True
     late = limits.seconds is not None and time.monotonic() - begun >= limits.seconds
     return late and len(found) > 0
-
-
-@dataclass(frozen=True, slots=True)
-class StreamNature:
-    """What two passes say of a stream."""
-
-    plan: DigestPlan
-    """Fixed and random fields."""
-    keeps_order: bool
-    """Whether each pass gives the same examples in the same order."""
-
-
-def compare_passes(
-    first: StreamPass, second: StreamPass, label: str | None
-) -> StreamNature:
-    """Tell order and random fields from two passes under different seeds.
-
-    A field is fixed where both passes have the same values at the same places; where
-    the order itself changes, where both have the same values in all. A stream that is
-    cut and changes its order tells neither: all its fields count as random then.
-
-    Raises:
-        DatasetError: the second pass is empty, or a complete one has another length.
-    """
-    if len(first) and not len(second):
-        msg = "reference_unstable: the second pass over the stream is empty"
-        hint = "__iter__ must start anew: return a generator, not self"
-        raise DatasetError(msg, hint=hint)
-    both_complete = first.is_complete and second.is_complete
-    if both_complete and len(first) != len(second):
-        msg = (
-            f"reference_unstable: the stream had {len(first)} examples, "
-            f"then {len(second)}"
-        )
-        raise DatasetError(msg, hint="the usual cause is state that outlives a pass")
-    count = min(len(first), len(second))
-    one, other = _columns(first, count), _columns(second, count)
-    names = list(dict.fromkeys([*one, *other]))
-    equal = {name: one.get(name) == other.get(name) for name in names}
-    keeps_order = not names or any(_agrees(one, other, name) for name in names)
-    if not keeps_order and both_complete:
-        equal = {
-            name: Counter(one.get(name, ())) == Counter(other.get(name, ()))
-            for name in names
-        }
-    elif not keeps_order:
-        equal = dict.fromkeys(names, False)
-    random = frozenset(name for name in names if not equal[name])
-    free = frozenset(name for name in random if _shapes(first, second, name) > 1)
-    plan = DigestPlan(random=random, free_shapes=free, label=label)
-    return StreamNature(plan, keeps_order=keeps_order)
-
-
-Columns = dict[str, list[int | None]]
-
-
-def _columns(found: StreamPass, count: int) -> Columns:
-    """Return the values of each field over the first examples; None where it lacks."""
-    columns: Columns = {}
-    for place in range(count):
-        for leaf in found.leaves(place):
-            column = columns.setdefault(name_of(leaf.path), [])
-            column.extend([None] * (place - len(column)))
-            column.append(leaf.digest)
-    for column in columns.values():
-        column.extend([None] * (count - len(column)))
-    return columns
-
-
-def _agrees(one: Columns, other: Columns, name: str) -> bool:
-    """Whether most places have the same value; few distinct values prove nothing."""
-    left, right = one.get(name, []), other.get(name, [])
-    if len(left) != len(right) or len(set(left)) < min(len(left), 3):
-        return left == right
-    equal = sum(a == b for a, b in zip(left, right, strict=True))
-    return 2 * equal > len(left)
-
-
-def _shapes(first: StreamPass, second: StreamPass, name: str) -> int:
-    kinds = [*first.kinds(), *second.kinds()]
-    return len(
-        {leaf.shape for kind in kinds for leaf in kind if name_of(leaf.path) == name}
-    )
 
 
 def ledger_of(found: StreamPass, plan: DigestPlan) -> ReferenceLedger:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoloader.audit.ledger import ScopeList
-from autoloader.child.digest import name_of
+from autoloader.child.digest import DigestPlan, name_of
 from autoloader.child.labels import find_label
 from autoloader.child.seeding import seed_all
 from autoloader.child.stages import Stage, StageBoard
@@ -15,17 +15,27 @@ from autoloader.child.stream import (
     StreamLimits,
     StreamPass,
     as_worker,
-    compare_passes,
     ledger_of,
     read_pass,
 )
+from autoloader.child.stream_nature import StreamNature, compare_passes
 from autoloader.errors import DatasetError, UsageError
-from autoloader.values.scope import DatasetFacts, FieldFacts, Scope, StreamFacts
+from autoloader.values.scope import (
+    GATE_EXAMPLES,
+    DatasetFacts,
+    FieldFacts,
+    Scope,
+    StreamFacts,
+)
 
 if TYPE_CHECKING:
-    from autoloader.child.digest import DigestPlan, Leaf
+    from autoloader.child.digest import Leaf
     from autoloader.child.loader import LoaderParts
     from autoloader.values.job import ReferenceOrder
+    from autoloader.values.scope import ScopeRequest
+
+PROBED = 32
+"""Examples of two workers' shares that are read under two seeds."""
 
 CUT_EXAMPLES = 100_000
 """Most examples of a stream's scope where `--examples` does not say."""
@@ -41,32 +51,35 @@ def run_stream_reference(
         DatasetError: the stream fails, is empty, or does not start anew.
     """
     request, dataset = order.request, parts.dataset
-    limits = _limits(order)
-    needs_worker = _needs_worker(dataset, request.seed)
-    seed_all(request.seed)
-    board.enter(Stage.READING)
-    first = read_pass(
-        dataset, limits, board, needs_worker=needs_worker, id_path=request.id
-    )
+    first, needs_worker = _first_pass(dataset, _limits(order), board, request)
     if not len(first):
         msg = f"{order.source.spec} is empty: a pass over the stream gives nothing"
         raise UsageError(msg, hint="check the path or the split that it reads")
     seed_all(request.seed + 1)
     board.enter(Stage.READING_AGAIN)
     again = StreamLimits(examples=len(first) + first.is_complete, seconds=None)
-    second = read_pass(dataset, again, board, needs_worker=needs_worker)
+    second = read_pass(
+        dataset,
+        again,
+        board,
+        needs_worker=needs_worker,
+        name="the second pass over the stream",
+    )
     label = find_label(first.leaves(0), request.label)
-    nature = compare_passes(first, second, label)
-    _check_fixed(nature.plan, request.transforms)
+    nature = compare_passes(first, second, label, request.id)
+    plan = _checked(nature, is_whole=first.is_complete, transforms=request.transforms)
+    keeps_order = nature.keeps_order
+    if keeps_order and not (first.is_complete and len(first) <= GATE_EXAMPLES):
+        keeps_order = _keeps_order_as_worker(dataset, plan, board, request)
     board.enter(Stage.WRITING)
     folder = Path(order.folder)
     ScopeList(first.ids, list(range(len(first)))).write(folder)
-    ledger_of(first, nature.plan).write(folder)
+    ledger_of(first, plan).write(folder)
     declared = _declared(dataset)
     known = len(first) if first.is_complete else None
     stream = StreamFacts(
         is_complete=first.is_complete,
-        keeps_order=nature.keeps_order,
+        keeps_order=keeps_order,
         needs_worker=needs_worker,
         declared=declared,
     )
@@ -75,15 +88,15 @@ def run_stream_reference(
         distinct=len(first),
         of=known,
         epoch_examples=request.epoch_examples or known,
-        order="stream" if nature.keeps_order else "stream, shuffled",
+        order="stream" if keeps_order else "stream, shuffled",
         seed=request.seed,
-        transforms="random" if nature.plan.random else "fixed",
+        transforms="random" if plan.random else "fixed",
         drop_last=parts.drop_last,
         start_method=request.start_method,
         stream=stream,
     )
     facts = replace(
-        _facts(parts, first, nature.plan, declared),
+        _facts(parts, first, plan, declared),
         start_method=request.start_method or parts.start_method,
     )
     return {"event": "reference", "facts": facts.to_dict(), "scope": scope.to_dict()}
@@ -99,36 +112,88 @@ def _limits(order: ReferenceOrder) -> StreamLimits:
     return StreamLimits(examples=CUT_EXAMPLES, seconds=order.request.time_limit_s * 0.4)
 
 
-def _needs_worker(dataset: Any, seed: int) -> bool:
-    """Whether the stream fails in a plain process and works as worker 0 of 1.
+def _first_pass(
+    dataset: Any, limits: StreamLimits, board: StageBoard, request: ScopeRequest
+) -> tuple[StreamPass, bool]:
+    """Return the first pass, and whether it can be read in a worker only.
 
     The usual cause is `get_worker_info().id` without a look at None.
     """
+
+    def read(*, needs_worker: bool) -> StreamPass:
+        seed_all(request.seed)
+        board.enter(Stage.READING)
+        return read_pass(
+            dataset, limits, board, needs_worker=needs_worker, id_path=request.id
+        )
+
     try:
-        next(iter(dataset), None)
-    except (AttributeError, TypeError):
-        try:
-            with as_worker(dataset, 0, 1, seed):
-                next(iter(dataset), None)
-        except Exception:  # noqa: BLE001  # it fails either way; the pass will say so
+        return read(needs_worker=False), False
+    except DatasetError as exc:
+        _, done = board.read()
+        if done:
+            raise
+        failed = exc
+    try:
+        return read(needs_worker=True), True
+    except DatasetError:
+        _, done = board.read()
+        if done:
+            raise
+    raise failed
+
+
+def _keeps_order_as_worker(
+    dataset: Any, plan: DigestPlan, board: StageBoard, request: ScopeRequest
+) -> bool:
+    """Whether a worker's share keeps its order, whatever the worker's seed is.
+
+    Some streams shuffle in workers only, by the seed that they are given there. It is
+    asked where a trial may be cut: a whole epoch is compared without its order.
+    """
+    limits = StreamLimits(examples=PROBED, seconds=request.time_limit_s * 0.05)
+    for worker in range(2):
+        read = []
+        for seed in (request.seed, request.seed + 1):
+            seed_all(seed)
+            try:
+                with as_worker(dataset, worker, 2, seed):
+                    found = read_pass(dataset, limits, board, needs_worker=False)
+            except DatasetError:
+                return True  # the trials will say so
+            read.append(ledger_of(found, plan).fixed)
+        count = min(len(fixed) for fixed in read)
+        one, other = (fixed[:count] for fixed in read)
+        if 2 * int((one == other).sum()) < count:
             return False
-        return True
-    except Exception:  # noqa: BLE001  # the pass that follows names it
-        return False
-    return False
+    return True
 
 
-def _check_fixed(plan: DigestPlan, transforms: str) -> None:
+def _checked(nature: StreamNature, *, is_whole: bool, transforms: str) -> DigestPlan:
+    """Return which fields are random, as far as the user allows that.
+
+    Raises:
+        DatasetError: the label changes, or a field where the user says that none does.
+    """
+    plan, label = nature.plan, nature.plan.label
+    if not nature.keeps_order and not is_whole:  # random fields are a guess
+        return DigestPlan(label=label) if transforms == "fixed" else plan
+    if label is not None and any(
+        name == label or name.startswith(f"{label}.") for name in plan.random
+    ):
+        msg = f"reference_unstable: the label {label!r} changes between readings"
+        raise DatasetError(msg, hint="name the true label with --label PATH")
     if plan.random and transforms == "fixed":
         names = ", ".join(sorted(plan.random)) or "the example"
         msg = f"reference_unstable: {names} changes between readings"
         raise DatasetError(msg, hint="--transforms random allows it")
+    return plan
 
 
 def _declared(dataset: Any) -> int | None:
     try:
         return len(dataset)
-    except (TypeError, NotImplementedError, AttributeError):
+    except Exception:  # noqa: BLE001  # whatever it raises, it tells no length
         return None
 
 

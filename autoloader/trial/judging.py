@@ -101,6 +101,7 @@ def _of_list(
         of=len(listed.places) if scope.of is None else scope.of,
         num_workers=order.config.num_workers,
         moved_offsets=tuple(answer["moved_offsets"]),
+        collated_otherwise=tuple(answer["collated_otherwise"]),
     )
 
 

@@ -94,6 +94,19 @@ def test_a_buffer_that_is_used_again_is_refused(tmp_path: Path) -> None:
     assert "collate_mismatch" in codes
 
 
+def test_a_collate_that_depends_on_the_process_is_refused(tmp_path: Path) -> None:
+    """It converts every row of every batch; whole batches are compared all the same."""
+    result = run("converting_loader", tmp_path)
+
+    findings = [
+        finding
+        for _, item in result.runs
+        if isinstance(item, Verdict)
+        for finding in item.findings
+    ]
+    assert {finding.code for finding in findings} == {"collate_mismatch"}
+
+
 def test_a_sampler_that_is_used_up_is_the_datasets_fault(tmp_path: Path) -> None:
     """The second epoch would be empty everywhere, so no trial is blamed."""
     with pytest.raises(

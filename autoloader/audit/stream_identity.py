@@ -1,0 +1,157 @@
+"""What tells the examples of a stream apart, and what they are called in findings.
+
+Pure. A list has indices for that; a stream has its content alone. Which worker
+delivered what, and in which row of which batch, is looked up here too.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from autoloader.audit.ledger import ArrivalLedger, ReferenceLedger
+from autoloader.audit.shares import Delivery, Key
+
+Layout = frozenset[tuple[str, ...]]
+"""Name, kind and dtype of each field."""
+
+IN_PROCESS = -1
+"""Number of the worker that the training process itself is."""
+
+
+class Signatures:
+    """Gives the signatures of several ledgers places in one table.
+
+    Args:
+        known: signatures of the reference.
+    """
+
+    def __init__(self, known: Sequence[str]) -> None:
+        self._texts = list(known)
+        self._places = {text: place for place, text in enumerate(known)}
+        self._known = len(self._texts)
+        self._layouts = {_layout(text) for text in known}
+        self._codes: dict[int, str] = {}
+
+    def keys(self, ledger: ReferenceLedger | ArrivalLedger) -> list[Key]:
+        """Return what tells the examples of a ledger from each other."""
+        for text in ledger.signatures:
+            if text not in self._places:
+                self._places[text] = len(self._texts)
+                self._texts.append(text)
+        common = np.array([self._places[text] for text in ledger.signatures], np.int64)
+        places = common[ledger.signature] if len(ledger.signature) else common[:0]
+        return list(zip(ledger.fixed.tolist(), places.tolist(), strict=True))
+
+    def code(self, key: Key) -> str | None:
+        """Return what makes an example unlike any of the reference; None: nothing."""
+        place = key[1]
+        if place < self._known:
+            return None
+        if place not in self._codes:
+            self._codes[place] = self._code_of(_layout(self._texts[place]))
+        return self._codes[place]
+
+    def _code_of(self, seen: Layout) -> str:
+        if seen in self._layouts:
+            return "shape_mismatch"
+        fields = {row[0] for row in seen}
+        known = any(fields == {row[0] for row in layout} for layout in self._layouts)
+        return "dtype_mismatch" if known else "field_missing"
+
+
+def _layout(signature: str) -> Layout:
+    """Return name, kind and dtype of each field."""
+    return frozenset(tuple(row[:3]) for row in json.loads(signature))
+
+
+class Names:
+    """Gives examples the ids that they have in the reference.
+
+    Args:
+        keys: what tells them apart, in order.
+        ids: their ids, in the same order.
+    """
+
+    def __init__(self, keys: Sequence[Key], ids: Sequence[Any]) -> None:
+        self._ids: dict[Key, dict[Any, None]] = {}
+        for key, example_id in zip(keys, ids, strict=True):
+            self._ids.setdefault(key, {})[example_id] = None
+
+    def __contains__(self, key: object) -> bool:
+        """Whether the reference has such an example."""
+        return key in self._ids
+
+    def of(self, key: Key, times: int) -> list[Any]:
+        """Return names for `times` examples; of equal ones no one alone is blamed."""
+        ids = list(self._ids[key])
+        if times >= len(ids):
+            return ids
+        return [f"{at} of {len(ids)} like {ids[0]}" for at in range(1, times + 1)]
+
+
+class StreamArrivals:
+    """What arrived, by epoch and worker.
+
+    Args:
+        ledger: of the pass.
+        keys: what tells its rows apart.
+    """
+
+    def __init__(self, ledger: ArrivalLedger, keys: Sequence[Key]) -> None:
+        self._ledger = ledger
+        self._keys = keys
+        counts = [batch.rows for batch in ledger.batches]
+        self._first = [0]
+        for count in counts:
+            self._first.append(self._first[-1] + count)
+        self.batches = Counter(batch.epoch for batch in ledger.batches)
+        """Batches of each epoch."""
+
+    def rows(self, epoch: int) -> Iterator[tuple[int, Key, str]]:
+        """Yield place, key and name of each row of an epoch."""
+        for batch, first in zip(self._ledger.batches, self._first, strict=False):
+            if batch.epoch == epoch:
+                for at in range(batch.rows):
+                    name = f"batch {batch.batch}, row {at}"
+                    yield first + at, self._keys[first + at], name
+
+    def count(self, epoch: int) -> Counter[Key]:
+        """Return how often each example arrived in an epoch."""
+        return Counter(key for _, key, _ in self.rows(epoch))
+
+    def broken(self, epoch: int) -> set[int]:
+        """Return places of rows in batches that were changed after their collate."""
+        return {
+            first + at
+            for batch, first in zip(self._ledger.batches, self._first, strict=False)
+            if batch.epoch == epoch and not batch.intact
+            for at in range(batch.rows)
+        }
+
+    def workers(self) -> set[int]:
+        """Return the workers of which anything arrived."""
+        return {batch.worker for batch in self._ledger.batches if batch.rows}
+
+    def deliveries(
+        self, epoch: int, *, num_workers: int, batch_size: int
+    ) -> dict[int, Delivery]:
+        """Return what each worker delivered, those that delivered nothing included."""
+        workers = range(num_workers) if num_workers else [IN_PROCESS]
+        found = {worker: Delivery() for worker in workers}
+        keys: dict[int, list[Key]] = {}
+        for batch, first in zip(self._ledger.batches, self._first, strict=False):
+            if batch.epoch != epoch:
+                continue
+            before = found.get(batch.worker, Delivery())
+            mine = keys.setdefault(batch.worker, [])
+            mine += self._keys[first : first + batch.rows]
+            found[batch.worker] = Delivery(
+                keys=mine,
+                given=before.given + batch.examples,
+                batches=before.batches + 1,
+                has_ended=before.has_ended or batch.examples < batch_size,
+            )
+        return found
