@@ -64,6 +64,12 @@ class _Column:
         return sum(a == b for a, b in pairs) / max(1, len(self.one))
 
     @property
+    def is_in_place(self) -> bool:
+        """Whether most values stay, and of the others most come again nowhere."""
+        elsewhere = self.recurring - self.kept
+        return self.kept > RECURS and elsewhere <= (1 - self.kept) / 2
+
+    @property
     def recurring(self) -> float:
         """Share of the values that both passes have, at whatever places."""
         common = Counter(self.one) & Counter(self.other)
@@ -75,12 +81,12 @@ def compare_passes(
 ) -> StreamNature:
     """Tell order and random fields from two passes under different seeds.
 
-    The field with the most distinct values that come again says whether they come at
-    the same places. If so, a field is fixed where all its values do. Else it is fixed
-    where a whole stream has the same values in all; of a stream that was cut, where as
-    many of its values come again as of the best field. Where nothing comes again (it
-    goes on, or is drawn anew), nothing can be told, and all content tells examples
-    apart.
+    The id, or the field with the most distinct values that come again, says whether
+    they come at the same places. If so, a field is fixed where all its values do. Else
+    it is fixed where a whole stream has the same values in all; of a stream that was
+    cut, where as many of its values come again as of the best field. Where nothing
+    comes again (it goes on, or is drawn anew), nothing can be told, and all content
+    tells examples apart.
 
     Args:
         first: a pass.
@@ -89,13 +95,14 @@ def compare_passes(
         id_path: name of the field that the user says identifies examples.
 
     Raises:
-        DatasetError: the passes differ in length or in fields.
+        DatasetError: the passes differ in length, in fields, or in their ids.
     """
     _check_length(first, second)
     count = min(len(first), len(second))
     is_whole = first.is_complete and second.is_complete
     columns = _columns(first, second, count)
-    keeps_order = _keeps_order(columns, is_whole=is_whole)
+    named = columns.get(id_path) if id_path is not None else None
+    keeps_order = _keeps_order(columns) if named is None else named.is_same
     if keeps_order:
         fixed = {name for name, column in columns.items() if column.is_same}
     elif is_whole:
@@ -106,6 +113,9 @@ def compare_passes(
         }
     else:
         fixed = _fixed_of_cut(columns, id_path)
+    if named is not None and id_path not in fixed:
+        msg = f"reference_unstable: the id {id_path!r} changes between readings"
+        raise DatasetError(msg, hint="name a field that stays with its example")
     _check_fields(first, second, count, keeps_order=keeps_order, is_whole=is_whole)
     random = frozenset(columns.keys() - fixed)
     free = frozenset(name for name in random if _shapes(first, second, name) > 1)
@@ -129,7 +139,7 @@ def _check_length(first: StreamPass, second: StreamPass) -> None:
         raise DatasetError(msg, hint="the usual cause is state that outlives a pass")
 
 
-def _keeps_order(columns: dict[str, _Column], *, is_whole: bool) -> bool:
+def _keeps_order(columns: dict[str, _Column]) -> bool:
     telling = [
         column
         for column in columns.values()
@@ -139,9 +149,7 @@ def _keeps_order(columns: dict[str, _Column], *, is_whole: bool) -> bool:
         return all(column.is_same for column in columns.values())
     most = max(column.distinct for column in telling)
     return any(
-        column.kept > RECURS and not (is_whole and column.is_rearranged)
-        for column in telling
-        if 10 * column.distinct >= 9 * most
+        column.is_in_place for column in telling if 10 * column.distinct >= 9 * most
     )
 
 

@@ -10,7 +10,7 @@ import typing
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from autoloader.errors import StoredFileError, UsageError, did_you_mean
 
@@ -37,6 +37,27 @@ def value_of(kind: type[Value], data: object) -> Value:
     except (UsageError, ValueError) as exc:
         msg = f"{name} cannot be used: {exc}"
         raise StoredFileError(msg) from exc
+
+
+class Stored:
+    """A frozen value that is written as a mapping and read back from one."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_dict(cls, data: object) -> Self:
+        """Return the value that `to_dict` wrote.
+
+        Raises:
+            StoredFileError: it is none: a key is unknown or missing, a value has
+                another type, or the values contradict each other.
+        """
+        return value_of(cls, data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name, nested values as mappings and lists."""
+        result: dict[str, Any] = plain(self)
+        return result
 
 
 def fields_of(kind: type[Any], data: object) -> dict[str, Any]:

@@ -4,10 +4,10 @@ Orders travel as JSON lines (`child.wire`); nothing here starts a process.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Protocol
 
 from autoloader.values.config import LoaderConfig
-from autoloader.values.decode import plain, value_of
+from autoloader.values.decode import Stored
 from autoloader.values.outcome import Failure, MemoryReading, Reading, Verdict
 from autoloader.values.scope import DatasetFacts, Scope, ScopeRequest, SourceSpec
 
@@ -22,7 +22,7 @@ STEADY_BATCHES = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReferenceOrder:
+class ReferenceOrder(Stored):
     """Read the scope example by example and write the ledger into `folder`."""
 
     source: SourceSpec
@@ -32,23 +32,9 @@ class ReferenceOrder:
     largest_batch: int | None = None
     """Largest batch size asked for, which an epoch must be able to fill; None: none."""
 
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Return the order that `to_dict` wrote.
-
-        Raises:
-            StoredFileError: it is none.
-        """
-        return value_of(cls, data)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the order by field."""
-        result: dict[str, Any] = plain(self)
-        return result
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PassOrder:
+class PassOrder(Stored):
     """Run one pass of one trial in a process of its own."""
 
     kind: str
@@ -75,20 +61,6 @@ class PassOrder:
     """Worker whose share is read (share)."""
     in_process: bool = False
     """Whether the host runs the pass itself instead of forking for it."""
-
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Return the order that `to_dict` wrote.
-
-        Raises:
-            StoredFileError: it is none.
-        """
-        return value_of(cls, data)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the order by field."""
-        result: dict[str, Any] = plain(self)
-        return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,15 +9,14 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Self
 
-from autoloader.values.decode import plain, value_of
+from autoloader.values.decode import Stored
 
 _CPU_NOISE = re.compile(r"\((?:r|tm)\)|\b\d+-core\b|\bprocessor\b|\bcpu\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Accelerator:
+class Accelerator(Stored):
     """One device that batches are moved to."""
 
     name: str
@@ -32,26 +31,9 @@ class Accelerator:
     driver: str | None
     """The driver's version; None where the driver does not tell."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name, as JSON and YAML can hold them."""
-        result: dict[str, Any] = plain(self)
-        return result
-
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Build an accelerator from what `to_dict` gave.
-
-        Args:
-            data: Every field by its name, and nothing else.
-
-        Raises:
-            StoredFileError: A key is unknown or missing, or a value has another type.
-        """
-        return value_of(cls, data)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
+class Machine(Stored):
     """The CPUs, memory, limits and accelerators that this process may use."""
 
     cpu_model: str
@@ -141,24 +123,6 @@ class Machine:
             for name, count in sorted(counts.items())
         ]
         return "-".join([model, f"{cpus}cpu", *(devices or ["none"])])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name, as JSON and YAML can hold them."""
-        result: dict[str, Any] = plain(self)
-        return result
-
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Build a machine from what `to_dict` gave.
-
-        Args:
-            data: Every field by its name, and nothing else.
-
-        Raises:
-            StoredFileError: A key is unknown or missing, a value has another type, or
-                the CPU counts contradict each other.
-        """
-        return value_of(cls, data)
 
 
 def smaller_of_affinity_and_quota(affinity: int, quota: float | None) -> float:

@@ -5,10 +5,10 @@ Raw readings only; rates are worked out of them in `measure.throughput`.
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Self
+from typing import Self
 
 from autoloader.values.config import LoaderConfig
-from autoloader.values.decode import plain, value_of
+from autoloader.values.decode import Stored
 
 MAX_IDS = 10
 """Ids that a finding names; its count says how many there are."""
@@ -26,7 +26,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Stored):
     """One kind of fault (or caution) that the gate saw, with its ids."""
 
     code: str
@@ -42,23 +42,9 @@ class Finding:
     hint: str | None = None
     """The usual cause and the way out."""
 
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Return the finding that `to_dict` wrote.
-
-        Raises:
-            StoredFileError: it is none.
-        """
-        return value_of(cls, data)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        result: dict[str, Any] = plain(self)
-        return result
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Stored):
     """Comparison of what arrived with the reference."""
 
     passed: bool
@@ -86,23 +72,9 @@ class Verdict:
             msg = "a verdict passes where it has no findings, and only there"
             raise ValueError(msg)
 
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Return the verdict that `to_dict` wrote.
-
-        Raises:
-            StoredFileError: it is none.
-        """
-        return value_of(cls, data)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        result: dict[str, Any] = plain(self)
-        return result
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class Failure(Stored):
     """Why a pass did not come to its end."""
 
     kind: str
@@ -122,20 +94,6 @@ class Failure:
     log: str | None = None
     """Folder with what the processes printed."""
 
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Return the failure that `to_dict` wrote.
-
-        Raises:
-            StoredFileError: it is none.
-        """
-        return value_of(cls, data)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        result: dict[str, Any] = plain(self)
-        return result
-
     @property
     def status(self) -> Status:
         """Fate of the trial that it ended."""
@@ -151,7 +109,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Stored):
     """One timed pass: when each batch arrived, in seconds since `iter(loader)`."""
 
     purpose: str
@@ -177,23 +135,9 @@ class Reading:
     stolen_cpu: float = 0.0
     """CPU seconds a second that the hypervisor took meanwhile."""
 
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Return the reading that `to_dict` wrote.
-
-        Raises:
-            StoredFileError: it is none.
-        """
-        return value_of(cls, data)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        result: dict[str, Any] = plain(self)
-        return result
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryReading:
+class MemoryReading(Stored):
     """One untimed pass: memory of all processes together, at named moments.
 
     Each value is the proportional set size of host, trial and workers, less what only
@@ -209,20 +153,6 @@ class MemoryReading:
     queue_was_full: bool
     """Whether the queue was seen full; else the value is a lower bound."""
 
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Return the reading that `to_dict` wrote.
-
-        Raises:
-            StoredFileError: it is none.
-        """
-        return value_of(cls, data)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        result: dict[str, Any] = plain(self)
-        return result
-
     @property
     def peak_bytes(self) -> int:
         """Largest value seen."""
@@ -230,7 +160,7 @@ class MemoryReading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Stored):
     """Everything known of one trial."""
 
     number: int
@@ -262,20 +192,6 @@ class Outcome:
         if (self.status is Status.MEASURED) != bool(self.readings):
             msg = f"a measured trial has readings, and no other: status {self.status}"
             raise ValueError(msg)
-
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Return the outcome that `to_dict` wrote.
-
-        Raises:
-            StoredFileError: it is none.
-        """
-        return value_of(cls, data)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        result: dict[str, Any] = plain(self)
-        return result
 
     def with_reading(self, reading: Reading) -> Self:
         """Return the outcome with one more reading of the same config."""

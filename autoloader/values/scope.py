@@ -5,9 +5,9 @@ reference (`audit.ledger`); this value says how it was drawn.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-from autoloader.values.decode import plain, value_of
+from autoloader.values.decode import Stored
 
 Order = Literal["shuffled", "as-is"]
 Transforms = Literal["auto", "fixed", "random"]
@@ -17,7 +17,7 @@ GATE_EXAMPLES = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceSpec:
+class SourceSpec(Stored):
     """Where the dataset comes from, as the user wrote it."""
 
     spec: str
@@ -25,23 +25,9 @@ class SourceSpec:
     arguments: tuple[tuple[str, Any], ...] = ()
     """Keyword arguments for a callable attribute, as `--arg key=value` gave them."""
 
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Return the source that `to_dict` wrote.
-
-        Raises:
-            StoredFileError: it is none.
-        """
-        return value_of(cls, data)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name; arguments as pairs."""
-        result: dict[str, Any] = plain(self)
-        return result
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScopeRequest:
+class ScopeRequest(Stored):
     """How the scope is to be drawn: the user's flags, before anything was read."""
 
     examples: int | Literal["all"] | None = None
@@ -63,20 +49,6 @@ class ScopeRequest:
     time_limit_s: float = 36.0
     """Seconds the reference may take where `examples` is None."""
 
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Return the request that `to_dict` wrote.
-
-        Raises:
-            StoredFileError: it is none.
-        """
-        return value_of(cls, data)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        result: dict[str, Any] = plain(self)
-        return result
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamFacts:
@@ -93,7 +65,7 @@ class StreamFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class Scope(Stored):
     """The examples that reference, gate and timed pass share."""
 
     examples: int
@@ -120,20 +92,6 @@ class Scope:
     start_method: str | None = None
     """How workers are started, where the user says so; None: as the loader does."""
 
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Return the scope that `to_dict` wrote.
-
-        Raises:
-            StoredFileError: it is none.
-        """
-        return value_of(cls, data)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        result: dict[str, Any] = plain(self)
-        return result
-
     def gate_positions(self, batch_size: int, wanted: int) -> list[int]:
         """Return the places in the scope's list that one gate epoch reads.
 
@@ -159,7 +117,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FieldFacts:
+class FieldFacts(Stored):
     """One field (leaf) of an example, as the reference saw it."""
 
     path: str
@@ -173,23 +131,9 @@ class FieldFacts:
     random: bool
     """Whether it differs when the same example is read again."""
 
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Return the field that `to_dict` wrote.
-
-        Raises:
-            StoredFileError: it is none.
-        """
-        return value_of(cls, data)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        result: dict[str, Any] = plain(self)
-        return result
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DatasetFacts:
+class DatasetFacts(Stored):
     """What the reference found out about the dataset and its loader."""
 
     kind: Literal["map", "iterable"]
@@ -221,20 +165,6 @@ class DatasetFacts:
     """How workers are started: fork, forkserver or spawn."""
     free_shapes: tuple[str, ...] = ()
     """Random fields whose shape differs from reading to reading as well."""
-
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Return the facts that `to_dict` wrote.
-
-        Raises:
-            StoredFileError: it is none.
-        """
-        return value_of(cls, data)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        result: dict[str, Any] = plain(self)
-        return result
 
     @property
     def random_fields(self) -> tuple[str, ...]:
