@@ -202,6 +202,13 @@ class SkipsOne(InTurns):
         return (n for n in super()._numbers() if not (in_worker() and n == 33))
 
 
+class NamedSkipsOne(Named):
+    """Skips the example that is named after 33 in a worker."""
+
+    def _numbers(self) -> Iterable[int]:
+        return (n for n in super()._numbers() if not (in_worker() and n == 33))
+
+
 class AltersOne(InTurns):
     """Changes one number of example 33 in a worker."""
 

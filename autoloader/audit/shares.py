@@ -138,8 +138,4 @@ def lost_between(
             return []
         first, last = max(first, found[0]), min(last, found[-1])
     shared = {key for share in shares for key in share}
-    return [
-        place
-        for place in range(first, last + 1)
-        if reference[place] in places and reference[place] not in shared
-    ]
+    return [place for place in range(first, last + 1) if reference[place] not in shared]

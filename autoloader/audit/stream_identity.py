@@ -152,6 +152,6 @@ class StreamArrivals:
                 keys=mine,
                 given=before.given + batch.examples,
                 batches=before.batches + 1,
-                has_ended=before.has_ended or batch.examples < batch_size,
+                has_ended=batch.examples < batch_size,
             )
         return found

@@ -149,24 +149,34 @@ def _keeps_order_as_worker(
     """Whether a worker's share keeps its order, whatever the worker's seed is.
 
     Some streams shuffle in workers only, by the seed that they are given there. It is
-    asked where a trial may be cut: a whole epoch is compared without its order.
+    asked where a trial may be cut: a whole epoch is compared without its order. A share
+    that goes on instead of beginning anew is no shuffled one; trials will show it.
     """
     limits = StreamLimits(examples=PROBED, seconds=request.time_limit_s * 0.05)
-    for worker in range(2):
-        read = []
-        for seed in (request.seed, request.seed + 1):
-            seed_all(seed)
-            try:
-                with as_worker(dataset, worker, 2, seed):
-                    found = read_pass(dataset, limits, board, needs_worker=False)
-            except DatasetError:
-                return True  # the trials will say so
-            read.append(ledger_of(found, plan).fixed)
-        count = min(len(fixed) for fixed in read)
-        one, other = (fixed[:count] for fixed in read)
-        if 2 * int((one == other).sum()) < count:
-            return False
+
+    def read(worker: int, seed: int) -> list[int]:
+        seed_all(seed)
+        with as_worker(dataset, worker, 2, seed):
+            found = read_pass(dataset, limits, board, needs_worker=False)
+        fixed: list[int] = ledger_of(found, plan).fixed.tolist()
+        return fixed
+
+    try:
+        for worker in range(2):
+            one, other = (read(worker, request.seed + at) for at in range(2))
+            if _is_in_place(one, other):
+                continue
+            if set(one) & set(other) or _is_in_place(one, read(worker, request.seed)):
+                return False
+    except DatasetError:
+        return True  # the trials will say so
     return True
+
+
+def _is_in_place(one: list[int], other: list[int]) -> bool:
+    """Whether two readings, of which one may be longer, mostly agree."""
+    pairs = list(zip(one, other, strict=False))
+    return 2 * sum(a == b for a, b in pairs) >= len(pairs)
 
 
 def _checked(nature: StreamNature, *, is_whole: bool, transforms: str) -> DigestPlan:

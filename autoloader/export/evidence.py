@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from autoloader.values.machine import Machine
     from autoloader.values.scope import SourceSpec
 
+BUSY_SHARE = 0.15
+"""Part of the CPUs that others may take, by the median, without a caution."""
+
 _PACKAGES = ("torch", "optuna", "numpy", "torch-autoloader")
 
 
@@ -254,6 +257,7 @@ def _cautions(evidence: Evidence) -> list[dict[str, Any]]:
                 "hint": "--verify all --examples all reads every one",
             }
         )
+    found += _busy(evidence)
     measured = {
         item.config.num_workers
         for item in evidence.outcomes
@@ -283,6 +287,27 @@ def _cautions(evidence: Evidence) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def _busy(evidence: Evidence) -> list[dict[str, Any]]:
+    """Caution where other programs had much of the machine while it was measured."""
+    readings = [
+        reading for outcome in evidence.outcomes for reading in race_readings(outcome)
+    ]
+    if not readings:
+        return []
+    taken = median([item.foreign_cpu + item.stolen_cpu for item in readings])
+    if taken < BUSY_SHARE * evidence.machine.effective_cpus:
+        return []
+    cpus = f"{evidence.machine.effective_cpus:g}"
+    return [
+        {
+            "code": "machine_busy",
+            "count": len(readings),
+            "message": f"other programs took {taken:.1f} of {cpus} CPUs meanwhile",
+            "hint": "the choice holds for a machine as busy as this; tune an idle one",
+        }
+    ]
 
 
 def _listed(numbers: list[int]) -> str:

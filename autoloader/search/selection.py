@@ -275,7 +275,7 @@ def _met(standing: Standing, ascending: Sequence[Standing], left: Standings) -> 
         times = "time" if closest.rounds == 1 else "times"
         reason += (
             f"; {closest.config.describe()} is simpler and was {closest.ratio:.2f} of "
-            f"what is wanted, read {closest.rounds} {times}: too few to exclude it"
+            f"what is wanted, read {closest.rounds} {times}: too few to tell"
         )
     return Choice(config=standing.config, state="met", best=left.best, reason=reason)
 

@@ -86,6 +86,13 @@ def test_a_skipped_example_is_found_and_nothing_else(lost: int, end: int) -> Non
     assert (faults.skipped, faults.ended, +faults.extra) == ([lost], [], Counter())
 
 
+def test_a_skipped_example_lets_one_come_from_beyond_the_reading() -> None:
+    """The worker went one further."""
+    faults = compared([number for number in range(21) if number != 5])
+
+    assert (faults.skipped, +faults.extra) == ([5], Counter())
+
+
 @given(st.integers(0, 8))
 def test_a_repeated_example_is_found_and_nothing_else(again: int) -> None:
     """Those that it kept from coming are not missing."""
@@ -222,6 +229,15 @@ def test_shares_that_are_split_twice_lose_what_lies_between() -> None:
     assert lost == [place for place in range(3, 57) if place % 4 in {1, 2}]
 
 
+def test_equal_examples_do_not_hide_what_lies_between() -> None:
+    """9 comes twice and says nothing of the order; 4 is lost."""
+    reference = [0, 1, 9, 2, 3, 4, 9, 5, 6, 7]
+
+    lost = lost_between(keys(reference), [keys([0, 9, 3, 9, 6]), keys([1, 2, 5, 7])])
+
+    assert lost == [5]
+
+
 def test_a_share_that_begins_beyond_the_reference_says_nothing() -> None:
     """Ranges: the second worker starts where nobody has read."""
     shares = [keys(range(0, 60, 2)), keys(range(500, 560))]
@@ -231,7 +247,7 @@ def test_a_share_that_begins_beyond_the_reference_says_nothing() -> None:
 
 def test_shares_in_an_order_of_their_own_say_nothing() -> None:
     """They may come to the rest later."""
-    shares = [keys([8, 2, 4, 0]), keys([1, 3, 7])]
+    shares = [keys([0, 8, 2, 9]), keys([1, 7])]
 
     assert lost_between(keys(range(10)), shares) == []
 

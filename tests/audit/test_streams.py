@@ -315,6 +315,16 @@ def test_drop_last_excuses_not_one_example_more() -> None:
     assert (finding.code, finding.count) == ("missing_ids", 6)
 
 
+def test_drop_last_excuses_no_row_that_collate_left_out() -> None:
+    """Three are missing, two were to be dropped."""
+    stream = Stream(read=range(42), drop_last=True, num_workers=1)
+    first, *others = stream.passes([range(42)])
+
+    verdict = stream.judge([first.with_rows(*first.rows[1:]), *others])
+
+    assert codes(verdict) == {"missing_ids": ("e0", "e40", "e41")}
+
+
 def test_each_worker_dropping_a_batch_is_refused() -> None:
     """25 each are less than 64, all together are not."""
     stream = Stream(read=range(100), batch_size=64, drop_last=True, num_workers=4)
@@ -653,13 +663,19 @@ def test_few_repeats_before_a_cut_are_a_caution() -> None:
 
 @settings(max_examples=40)
 @given(
-    st.integers(0, 30), st.integers(0, 1), st.integers(0, 1), st.sampled_from([0, 1, 2])
+    st.integers(0, 30),
+    st.integers(0, 1),
+    st.integers(0, 1),
+    st.sampled_from([0, 1, 2]),
+    st.booleans(),
 )
 def test_a_worker_that_skips_one_of_its_share_is_refused_with_the_id(
-    lost: int, worker: int, epoch: int, workers: int
+    lost: int, worker: int, epoch: int, workers: int, is_complete: bool
 ) -> None:
     """And nothing else is."""
-    stream = cut(num_workers=workers)
+    stream = replace(cut(num_workers=workers), is_complete=is_complete)
+    if is_complete:
+        stream = replace(stream, read=range(80), ids=range(80))
     if workers < 2:
         worker = 0
         stream = replace(stream, shares=[range(80)] if workers else None)
@@ -705,6 +721,44 @@ def test_shares_that_lose_what_lies_between_them_are_refused() -> None:
     verdict = stream.judge_passes([share[:20] for share in shares])
 
     assert codes(verdict)["missing_ids"][:4] == (5, 6, 9, 10)
+
+
+def test_examples_that_cannot_be_told_apart_lie_between_nothing() -> None:
+    """101 to 105 are rare labels; the third one has yet to come."""
+    labels = [number % 8 for number in range(36)]
+    read = [*labels[:20], 101, 102, 103, 104, 105, *labels[20:]]
+    shares = [[*labels, 101, 104, *labels], [*labels, 102, 105, *labels]]
+    stream = cut(read=read, ids=range(41), shares=shares)
+
+    verdict = stream.judge_passes([share[:36] for share in shares])
+
+    assert verdict.passed, verdict.findings
+    assert codes_of(verdict.cautions) == ["weak_identity"]
+
+
+def test_more_than_a_share_has_is_refused() -> None:
+    """The second one was read to its end."""
+    stream = cut(shares=[range(0, 80, 2), range(1, 17, 2)])
+
+    verdict = stream.judge_passes([range(0, 40, 2), [*range(1, 17, 2), 77]])
+
+    assert codes(verdict) == {"foreign_ids": ("batch 5, row 0",)}
+
+
+def test_shares_are_not_asked_where_no_order_is_kept() -> None:
+    """They were read in another one."""
+    shares = [list(reversed(range(80)))] * 2
+
+    stream = cut(keeps_order=False, shares=shares)
+
+    assert stream.judge_passes([range(0, 40, 2), range(1, 40, 2)]).passed
+
+
+def test_workers_in_turns_may_be_one_batch_apart() -> None:
+    """It was cut between them."""
+    stream = replace(CUT, in_order=True)
+
+    assert stream.judge_passes([range(0, 24, 2), range(1, 17, 2)]).passed
 
 
 def test_workers_that_end_before_what_one_process_read_are_refused() -> None:
@@ -777,6 +831,20 @@ def test_a_second_epoch_shorter_than_the_cut_is_refused() -> None:
     assert codes(verdict)["missing_ids"]
 
 
+def test_a_shuffled_second_epoch_shorter_than_the_cut_is_refused() -> None:
+    """What one process read is not all there."""
+    stream = cut(keeps_order=False, shares=None)
+    batches = [
+        *stream.deliver([range(0, 40, 2), range(1, 40, 2)]),
+        *stream.deliver([range(0, 30, 2), range(1, 30, 2)], epoch=1),
+    ]
+
+    verdict = stream.judge(batches)
+
+    assert codes(verdict) == {"missing_ids": tuple(range(30, 40))}
+    assert verdict.findings[0].epoch == 1
+
+
 def test_kept_workers_that_go_on_in_the_second_epoch_are_refused() -> None:
     """Their share begins anew, so must they."""
     batches = [
@@ -820,7 +888,7 @@ def test_more_than_the_whole_stream_has_is_refused_however_weak_its_examples() -
 
 
 @settings(max_examples=40)
-@given(st.integers(0, 2**16), st.integers(1, 4))
+@given(st.integers(0, 2**16), st.integers(0, 4))
 def test_a_shuffled_cut_stream_is_never_accused_for_its_order(
     seed: int, workers: int
 ) -> None:
@@ -836,7 +904,7 @@ def test_a_shuffled_cut_stream_is_never_accused_for_its_order(
         batch
         for epoch in range(2)
         for batch in stream.deliver(
-            [rng.sample(range(n, 1000, workers), 12) for n in range(workers)],
+            [rng.sample(part, 12) for part in stream.split(range(1000))],
             epoch=epoch,
         )
     ]

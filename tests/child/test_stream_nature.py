@@ -162,6 +162,24 @@ def test_a_constant_field_says_nothing_of_the_order() -> None:
     assert nature.plan.random == frozenset()
 
 
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_a_constant_field_beside_noise_says_nothing_of_the_order(
+    is_complete: bool,
+) -> None:
+    """Nothing does."""
+    one, other = (drawn(seed, lambda _, rng: (rng.random(), 1)) for seed in (1, 2))
+
+    assert not compared(one, other, is_complete=is_complete).keeps_order
+
+
+def test_a_rare_value_says_less_of_the_order_than_ids() -> None:
+    """Most examples have the other one, whatever their order is."""
+    one = [(number, number == 4) for number in range(40)]
+    other = [(number, False) for number in reversed(range(10, 50))]
+
+    assert not compared(one, other, is_complete=False).keeps_order
+
+
 def test_equal_examples_have_any_order() -> None:
     """So it is kept."""
     assert compared([(1, 2)] * 9, [(1, 2)] * 9).keeps_order

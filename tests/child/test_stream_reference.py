@@ -182,6 +182,31 @@ def test_a_stream_that_shuffles_in_workers_only_keeps_no_order(
     assert not found.stream.keeps_order
 
 
+def test_a_share_in_an_order_of_its_seed_keeps_no_order(tmp_path: Path) -> None:
+    """Shards in an order that the seed decides: nothing comes again at the start."""
+
+    def make() -> Iterator[Any]:
+        info = get_worker_info()
+        first = 0 if info is None else info.seed % 1000 * 1000
+        return itertools.count(first)
+
+    found = Reference(Made(make), tmp_path, examples=50)
+
+    assert not found.stream.keeps_order
+
+
+def test_a_share_that_goes_on_keeps_its_order(tmp_path: Path) -> None:
+    """Workers that do so are to be judged by it."""
+    held = itertools.count()
+
+    def make() -> Iterator[Any]:
+        return itertools.count() if get_worker_info() is None else held
+
+    found = Reference(Made(make), tmp_path, examples=50)
+
+    assert found.stream.keeps_order
+
+
 def test_a_stream_that_fails_as_another_worker_keeps_its_order(tmp_path: Path) -> None:
     """The trials will say what is wrong."""
 

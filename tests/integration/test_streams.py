@@ -205,14 +205,25 @@ def test_what_is_right_and_odd_is_a_caution(
 
 
 @pytest.mark.slow
-def test_examples_are_named_by_the_field_that_names_them(tmp_path: Path) -> None:
-    """All else is random, or not distinct."""
-    weak = run("Named", tmp_path, configs=("num_workers=2",))
-    named = run("Named", tmp_path, configs=("num_workers=2",), id="key")
+def test_a_stream_that_is_split_where_workers_start_passes(tmp_path: Path) -> None:
+    """Shares of a cut stream are read after worker_init_fn."""
+    result = run(
+        "split_at_start", tmp_path, examples=READ, arguments=(("is_endless", True),)
+    )
 
-    assert weak.passed
-    assert named.passed
-    assert named.reference.scope.distinct == 101
+    assert result.passed, result.to_dict()
+
+
+@pytest.mark.slow
+def test_examples_are_named_by_the_field_that_names_them(tmp_path: Path) -> None:
+    """Where one is told; all others are numbered."""
+    honest = run("Named", tmp_path, configs=("num_workers=2",), id="key")
+    numbered = run("NamedSkipsOne", tmp_path, configs=("num_workers=2",))
+    named = run("NamedSkipsOne", tmp_path, configs=("num_workers=2",), id="key")
+
+    assert honest.passed
+    assert ids(numbered, "missing_ids") == {33}
+    assert ids(named, "missing_ids") == {"a/33.jpg"}
 
 
 LIARS = [
@@ -305,13 +316,16 @@ def test_more_workers_than_shards_fail_with_the_datasets_error(tmp_path: Path) -
 
 @pytest.mark.slow
 def test_an_iter_that_fails_in_kept_workers_is_a_failure(tmp_path: Path) -> None:
-    """The main process sees that a worker left; why is in the worker's own words."""
+    """The main process sees that a worker left; why stands in the worker's output."""
     (_, fresh), (_, kept) = run("FailsInSecondEpoch", tmp_path).runs
 
     assert isinstance(fresh, Verdict)
     assert fresh.passed
     assert isinstance(kept, Failure)
-    assert "the index file vanished" in kept.message
+    assert (kept.kind, kept.exit_code) == ("crashed", 1)
+    assert kept.log is not None
+    printed = (Path(kept.log) / "stderr.txt").read_text(encoding="utf-8")
+    assert "ValueError: the index file vanished" in printed
 
 
 @pytest.mark.slow

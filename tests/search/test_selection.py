@@ -332,7 +332,7 @@ def test_a_simpler_config_that_is_undecided_is_passed_over_and_said() -> None:
     assert choice.reason == (
         "the simplest of 2 raced configs that meets 1,000 examples/s; "
         f"{config(1).describe()} is simpler and was 1.05 of what is wanted, "
-        "read 6 times: too few to exclude it"
+        "read 6 times: too few to tell"
     )
 
 
