@@ -96,6 +96,7 @@ def gate_pass(context: TrialContext) -> dict[str, Any]:
         "count_path": arrivals.count_path,
         "batch_bytes": arrivals.batch_bytes,
         "was_cut": was_cut,
+        "in_order": getattr(context.parts.loader, "in_order", True),
         "collated_otherwise": collate.differing(context.parts.dataset, lists),
         "randomness": watch.to_dict(probed),
         "moved_offsets": sorted(set(moved)) if order.config.num_workers else [],
@@ -189,8 +190,10 @@ def _start_kept(context: TrialContext, loader: DataLoader[Any]) -> None:
     is_list = context.facts.batching == "lists"
     sampler = loader.batch_sampler if is_list else loader.sampler
     if not isinstance(sampler, ListSampler):
-        for _batch in loader:
+        for place, _batch in enumerate(loader):
             context.board.advance()
+            if place + 1 >= context.order.config.num_workers:
+                break  # a stream may have no end
         return
     whole = sampler.indices
     first = context.order.config.num_workers * (1 if is_list else context.size)
@@ -205,9 +208,12 @@ def share_pass(context: TrialContext) -> dict[str, Any]:
     order = context.order
     torch.set_num_threads(1)
     context.board.enter(Stage.READING)
-    limits = StreamLimits(examples=order.examples, seconds=None)
+    most = (context.most_batches() or 0) * context.size
+    limits = StreamLimits(examples=max(most, order.examples), seconds=None)
     dataset = context.parts.dataset
-    with as_worker(dataset, order.share, order.config.num_workers, context.scope.seed):
+    begin = getattr(context.parts.loader, "worker_init_fn", None)
+    workers, seed = order.config.num_workers, context.scope.seed
+    with as_worker(dataset, order.share, workers, seed, begin):
         found = read_pass(dataset, limits, context.board, needs_worker=False)
     ledger_of(found, context.plan()).write(Path(order.logs))
     return {"examples": len(found)}

@@ -121,6 +121,7 @@ def _of_stream(
         batch_size=order.config.batch_size,
         drop_last=scope.drop_last,
         num_workers=order.config.num_workers,
+        in_order=answer["in_order"],
         was_cut=answer["was_cut"],
         declared=stream.declared,
         shares=shares,
