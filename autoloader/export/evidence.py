@@ -220,15 +220,17 @@ def _knobs(evidence: Evidence) -> dict[str, Any]:
 
 def _verified(evidence: Evidence) -> dict[str, Any] | None:
     verdict = evidence.result.verified.get(evidence.chosen)
-    facts = evidence.reference.facts
+    facts, stream = evidence.reference.facts, evidence.reference.scope.stream
     if verdict is None:
         return None
+    is_comparable = stream is None or stream.can_be_compared
+    labels = "same" if facts.label is not None else "none named"
     return {
         "examples": verdict.examples,
         "of": verdict.of,
         "epochs": verdict.epochs,
-        "ids": "same",
-        "labels": "same" if facts.label is not None else "none named",
+        "ids": "same" if is_comparable else "none twice",
+        "labels": labels if is_comparable else "not compared",
         "label": facts.label,
         "compared": verdict.compared,
         "fixed_fields": list(facts.fixed_fields),

@@ -46,12 +46,17 @@ def _verdict(check: Mapping[str, Any]) -> Text:
             **check["verified"],
             label=facts["label"],
             random_fields=[item["path"] for item in facts["fields"] if item["random"]],
+            is_comparable=_can_be_compared(check.get("scope", {}).get("stream")),
         )
         return Text.assemble(("Passed:", "chosen"), f" {clean(same)}.")
     runs = check["runs"]
     wrong = sum(run["status"] != "passed" for run in runs)
     said = f" {wrong} of {len(runs)} configs deliver other data, or none."
     return Text.assemble(("Not passed:", "bad"), said)
+
+
+def _can_be_compared(stream: Mapping[str, Any] | None) -> bool:
+    return stream is None or stream["is_complete"] or stream["keeps_order"]
 
 
 def _dataset(facts: Mapping[str, Any]) -> RenderableType:

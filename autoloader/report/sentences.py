@@ -80,6 +80,7 @@ def bound(result: TuneResult) -> str | None:
 def verification(result: TuneResult) -> str:
     """Return how many examples were compared, and what was the same."""
     choice, facts = result.result.choice, result.reference.facts
+    stream = result.reference.scope.stream
     subject = choice.config or choice.best
     passed = None if subject is None else result.result.verified.get(subject)
     if passed is None:
@@ -90,6 +91,7 @@ def verification(result: TuneResult) -> str:
         epochs=passed.epochs,
         label=facts.label,
         random_fields=facts.random_fields,
+        is_comparable=stream is None or stream.can_be_compared,
     )
     return said if choice.config is not None else f"of the fastest config, {said}"
 
@@ -101,6 +103,7 @@ def compared(
     epochs: int,
     label: str | None,
     random_fields: Iterable[str],
+    is_comparable: bool = True,
 ) -> str:
     """Return what a passed verdict compared, and what it could not compare.
 
@@ -110,6 +113,7 @@ def compared(
         epochs: that were compared.
         label: path of the label; None where none is known.
         random_fields: paths of the fields that every reading makes anew.
+        is_comparable: whether the content of two passes can be compared.
     """
     passes = f"{epochs} epoch{'' if epochs == 1 else 's'}"
     same = "ids and labels the same" if label is not None else "ids the same"
@@ -118,6 +122,10 @@ def compared(
         if of is None
         else f"{examples:,} of {of:,} examples"
     )
+    if not is_comparable:
+        return (
+            f"{extent}, {passes}: none twice; its order changes, content not compared"
+        )
     said = f"{extent}, {passes}: {same}"
     if label is None:
         said += "; no label is known (--label)"

@@ -63,6 +63,11 @@ class StreamFacts:
     declared: int | None
     """What `len(dataset)` says; None: it says nothing."""
 
+    @property
+    def can_be_compared(self) -> bool:
+        """Whether passes can be compared by content: cut and shuffled ones cannot."""
+        return self.is_complete or self.keeps_order
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope(Stored):
