@@ -1,0 +1,108 @@
+"""Real processes through the runner: hangs, fresh processes, measured values."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from autoloader.measure.proc import children_of
+from autoloader.measure.throughput import epoch_rate
+from autoloader.trial.aftercare import make_tmp
+from autoloader.trial.hosting import Isolation
+from autoloader.trial.reference import read_reference
+from autoloader.trial.runner import ProcessRunner
+from autoloader.values.config import LoaderConfig
+from autoloader.values.job import ReferenceOrder
+from autoloader.values.outcome import Failure, MemoryReading, Reading, Verdict
+from autoloader.values.scope import ScopeRequest, SourceSpec
+
+DATASETS = Path(__file__).parents[1] / "datasets.py"
+
+TWO_WORKERS = LoaderConfig.canonical(num_workers=2, batch_size=8)
+
+
+@contextmanager
+def runner_of(
+    name: str,
+    folder: Path,
+    *,
+    isolation: Isolation = "auto",
+    stall_s: float | None = None,
+) -> Iterator[ProcessRunner]:
+    """Give a runner for one of the datasets, its reference read."""
+    tmp, read = make_tmp(), folder / "reference"
+    read.mkdir()
+    source = SourceSpec(spec=f"{DATASETS}:{name}")
+    order = ReferenceOrder(source=source, request=ScopeRequest(), folder=str(read))
+    reference = read_reference(order, logs=read, tmp=tmp)
+    runner = ProcessRunner(
+        source,
+        reference,
+        folder=folder / "trials",
+        tmp=tmp,
+        isolation=isolation,
+        stall_s=stall_s,
+    )
+    with runner:
+        yield runner
+
+
+@pytest.mark.slow
+def test_a_hang_is_named_with_its_stage_and_the_stacks(tmp_path: Path) -> None:
+    """A worker that waits for ever ends as hung; the log shows where it waited."""
+    with runner_of("Hangs", tmp_path, stall_s=4.0) as runner:
+        failure = runner.gate(TWO_WORKERS, examples=101)
+    left = [stat for stat in children_of(os.getpid()) if stat.state not in "ZX"]
+
+    assert isinstance(failure, Failure)
+    assert failure.kind == "hung"
+    assert "while loading" in failure.message
+    assert failure.log is not None
+    stacks = (Path(failure.log) / "stderr.txt").read_text()
+    assert "datasets.py" in stacks
+    assert "__getitem__" in stacks
+    assert not left
+
+
+@pytest.mark.slow
+def test_after_a_hang_the_next_trial_runs(tmp_path: Path) -> None:
+    """A hung trial is a result; the host is started anew."""
+    single = LoaderConfig(num_workers=0, batch_size=8)
+    with runner_of("Hangs", tmp_path, stall_s=4.0) as runner:
+        first = runner.gate(TWO_WORKERS, examples=101)
+        second = runner.gate(single, examples=101)
+
+    assert isinstance(first, Failure)
+    assert isinstance(second, Verdict)
+    assert second.passed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "isolation", "used"),
+    [
+        ("Honest", "auto", "fork"),
+        ("Honest", "fresh", "fresh"),
+        ("Threads", "auto", "fresh"),
+    ],
+)
+def test_passes_are_forked_only_where_that_is_safe(
+    name: str, isolation: Isolation, used: str, tmp_path: Path
+) -> None:
+    """All three passes work either way, and the outcome can say which it was."""
+    with runner_of(name, tmp_path, isolation=isolation) as runner:
+        verdict = runner.gate(TWO_WORKERS, examples=101)
+        assert isinstance(verdict, Verdict)
+        reading = runner.time(TWO_WORKERS, verdict=verdict, purpose="search")
+        memory = runner.weigh(TWO_WORKERS, examples=101)
+        isolation_used = runner.isolation
+
+    assert verdict.passed
+    assert isinstance(reading, Reading)
+    assert epoch_rate(reading) > 0
+    assert isinstance(memory, MemoryReading)
+    assert memory.queue_was_full
+    assert len(memory.epoch_end_bytes) == 2
+    assert isolation_used == used
