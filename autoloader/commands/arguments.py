@@ -5,16 +5,17 @@ Reads text only: nothing is imported, opened or started for a flag.
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autoloader.errors import UsageError, did_you_mean
 from autoloader.values.scope import ScopeRequest, SourceSpec
+
+if TYPE_CHECKING:
+    import argparse
 
 YES_NO = {
     "yes": (True,),
@@ -229,6 +230,3 @@ def checked_codes(codes: list[str]) -> frozenset[str]:
             hint = did_you_mean(code, CODES) or f"codes are {', '.join(CODES)}"
             raise UsageError(msg, hint=hint)
     return frozenset(codes)
-
-
-Run = Callable[[argparse.Namespace], int]

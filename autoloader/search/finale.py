@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from autoloader.errors import DataError
 from autoloader.measure.intervals import median
 from autoloader.measure.throughput import epoch_rate
+from autoloader.search.budget import VERIFY_SHARE
 from autoloader.search.race import LOOKS, Race, run_race
 from autoloader.search.selection import Choice, choose, finalists
 from autoloader.search.trials import over_budget
@@ -163,7 +164,7 @@ class Finale:
     def _verify_examples(self, rate: float) -> int:
         if self.verify is not None:
             return min(self.verify, self.scope.examples)
-        from_budget = int(self.budget.total_s * VERIFY_SHARE_OF_ONE * rate / 2)
+        from_budget = int(self.budget.total_s * VERIFY_SHARE * rate / 2)
         return min(self.scope.examples, max(from_budget, GATE_EXAMPLES))
 
     def _race(self, entered: Sequence[LoaderConfig]) -> Race:
@@ -239,10 +240,6 @@ class Finale:
                 readings=(),
             )
         )
-
-
-VERIFY_SHARE_OF_ONE = 0.08
-"""Share of the budget for one config's whole verification; two are verified."""
 
 
 def _pass_s(outcome: Outcome) -> float:
