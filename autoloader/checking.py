@@ -15,6 +15,7 @@ from autoloader.trial.aftercare import make_tmp, remove_folder
 from autoloader.trial.reference import read_reference
 from autoloader.trial.runner import ProcessRunner
 from autoloader.values.config import LoaderConfig
+from autoloader.values.gate import GatePolicy
 from autoloader.values.job import Reference, ReferenceOrder
 from autoloader.values.outcome import Failure, Verdict
 from autoloader.values.scope import ScopeRequest, SourceSpec
@@ -42,8 +43,8 @@ class CheckRequest:
     batch_size: int | None = None
     """Examples a batch; None: the DataLoader's own, else `DEFAULT_BATCH`."""
     isolation: Isolation = "auto"
-    is_strict: bool = False
-    allowed: frozenset[str] = frozenset()
+    policy: GatePolicy = field(default_factory=GatePolicy)
+    """What refuses a config."""
     folder: Path = Path(".autoloader")
     """Where logs of what fails are kept."""
 
@@ -123,8 +124,7 @@ def check(
             folder=folder / "trials",
             tmp=tmp,
             isolation=request.isolation,
-            allowed=request.allowed,
-            is_strict=request.is_strict,
+            policy=request.policy,
             on_tick=lambda stage, done: on_tick(stage.words, done),
         )
         stack.enter_context(runner)

@@ -10,36 +10,40 @@ from pathlib import Path
 from autoloader.errors import StoredFileError, UsageError
 
 
-def check_writable(path: Path) -> None:
+def check_writable(path: Path, *, flag: str = "--out") -> None:
     """Raise where a file could not be written at `path`, before any work is done.
+
+    Args:
+        path: the file.
+        flag: the flag that names it.
 
     Raises:
         UsageError: the folder is missing, is no folder, or refuses a file; or what
             stands at `path` is no file that may be replaced.
     """
-    elsewhere = "name another place with --out"
+    elsewhere = f"name another place with {flag}"
     try:
         target = path.resolve()
         if target.is_dir():
-            msg = f"--out {path} is a folder, and a file is needed"
-            raise UsageError(msg, hint=f"--out {path / 'autoloader.yaml'}")
+            msg = f"{flag} {path} is a folder, and a file is needed"
+            raise UsageError(msg, hint=f"{flag} {path / 'autoloader.yaml'}")
         if target.exists() and not target.is_file():
-            msg = f"--out {path} is no regular file"
+            msg = f"{flag} {path} is no regular file"
             raise UsageError(msg, hint=elsewhere)
         folder = target.parent
         if folder.exists() and not folder.is_dir():
-            msg = f"--out {path} cannot be written: {folder} is no folder"
+            msg = f"{flag} {path} cannot be written: {folder} is no folder"
             raise UsageError(msg, hint=elsewhere)
         if not folder.exists():
-            msg = f"--out {path} cannot be written: there is no folder {folder}"
+            msg = f"{flag} {path} cannot be written: there is no folder {folder}"
             raise UsageError(msg, hint=f"mkdir -p {folder}")
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as exc:
-        msg = f"--out {path} cannot be written: {exc.strerror}"
+        msg = f"{flag} {path} cannot be written: {exc.strerror}"
         raise UsageError(msg, hint=elsewhere) from exc
     if target.exists() and not os.access(target, os.W_OK):
-        msg = f"--out {path} cannot be written: it is read-only"
+        msg = f"{flag} {path} cannot be written: it is read-only"
         raise UsageError(msg, hint=elsewhere)
 
 

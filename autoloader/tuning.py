@@ -26,6 +26,7 @@ from autoloader.trial.aftercare import make_tmp, remove_folder
 from autoloader.trial.reference import read_reference
 from autoloader.trial.runner import ProcessRunner
 from autoloader.values.config import LoaderConfig
+from autoloader.values.gate import GatePolicy
 from autoloader.values.job import Reference, ReferenceOrder, TrialRunner
 from autoloader.values.outcome import Outcome, Status
 from autoloader.values.scope import ScopeRequest, SourceSpec
@@ -63,10 +64,8 @@ class TuneRequest:
     """Whether an interrupted study is put aside instead of gone on with."""
     is_best_effort: bool = False
     """Whether the best config is written where none meets the target."""
-    is_strict: bool = False
-    """Whether cautions of the gate refuse a config."""
-    allowed: frozenset[str] = frozenset()
-    """Finding codes that do not refuse a config."""
+    policy: GatePolicy = field(default_factory=GatePolicy)
+    """What refuses a config."""
     folder: Path = Path(".autoloader")
     """Where studies are kept."""
 
@@ -112,6 +111,7 @@ def tune(
         machine=machine,
         ranks=request.ranks,
         isolation=request.isolation,
+        policy=request.policy,
     )
     folder = StudyFolder(request.folder.absolute(), key)
     with ExitStack() as stack:
@@ -248,8 +248,7 @@ class _Tuning:
             tmp=self.tmp,
             isolation=self.request.isolation,
             cpus=_share_of_cpus(self.machine, self.request.ranks),
-            allowed=self.request.allowed,
-            is_strict=self.request.is_strict,
+            policy=self.request.policy,
             on_tick=lambda stage, done: self.watcher.on_tick(stage.words, done),
         )
         self.stack.enter_context(runner)

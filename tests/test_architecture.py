@@ -41,6 +41,7 @@ FOR_TYPES_ONLY = {
 
 SHARED_WITH_THE_PARENT = {
     "autoloader.child.failures",
+    "autoloader.child.last_words",
     "autoloader.child.stages",
     "autoloader.child.wire",
 }

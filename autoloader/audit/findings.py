@@ -4,6 +4,7 @@ Words only: what counts as wrong is decided in `audit.verdict`.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from autoloader.values.outcome import MAX_IDS, Finding
@@ -115,6 +116,79 @@ def nothing_whole_finding(ids: Sequence[Any], batch_size: int) -> Finding:
         ),
         hint="a smaller batch_size, or a larger scope by --examples",
     )
+
+
+STALE = (
+    "the second epoch is the first one again: kept workers hold the dataset as it was "
+    "when they started, and what set_epoch or --on-epoch changes does not reach them; "
+    "share it (multiprocessing.Value), or persistent_workers=False"
+)
+"""Hint where an epoch was replayed that ought to be another one."""
+
+
+def replayed_caution(count: int) -> Finding:
+    """Return the caution that a stream's second epoch is its first one again."""
+    return Finding(
+        code="epochs_identical",
+        count=count,
+        epoch=1,
+        message="every worker delivers the first epoch again, in the same order",
+        hint=STALE,
+    )
+
+
+def padding_finding(broken: Sequence[Sequence[Any]], ids: Sequence[Any]) -> Finding:
+    """Return the finding of batches whose mask does not tell their examples' lengths.
+
+    Args:
+        broken: epoch, number of the list and words of each breach.
+        ids: of the examples of these batches; empty where they have none.
+    """
+    batches = dict.fromkeys((item[0], item[1]) for item in broken)
+    words = "; ".join(list(dict.fromkeys(item[2] for item in broken))[:3])
+    return Finding(
+        code="contract_violation",
+        count=len(batches),
+        ids=tuple(dict.fromkeys(ids))[:MAX_IDS],
+        epoch=min(item[0] for item in broken),
+        message=f"{_counted(len(batches), 'batch')} breaks the contract: {words}"
+        if len(batches) == 1
+        else f"{len(batches)} batches break the contract: {words}",
+        hint="usual cause: a collate_fn that pads and masks otherwise in a worker; or "
+        "correct `padding` in the contract",
+    )
+
+
+def left_out_caution(ids: Sequence[Any]) -> Finding:
+    """Return the caution of incomplete examples that a loader left out, as it may."""
+    return Finding(
+        code="examples_left_out",
+        count=len(ids),
+        ids=tuple(ids[:MAX_IDS]),
+        message=(
+            f"{_counted(len(ids), 'incomplete example')} left out, as the contract "
+            f"allows: {'id' if len(ids) == 1 else 'ids'} {_listed(ids)}"
+        ),
+        hint="what cannot be loaded is not trained on: mend or remove it",
+    )
+
+
+def with_suspects(finding: Finding, suspects: Sequence[str]) -> Finding:
+    """Return a finding whose hint names what workers inherited."""
+    if not suspects or finding.hint == STALE:  # the cause is known
+        return finding
+    named = f"there before the workers started: {', '.join(suspects)}"
+    hint = named if finding.hint is None else f"{finding.hint}; {named}"
+    return replace(finding, hint=hint)
+
+
+SUSPECTED = frozenset(
+    {
+        "missing_ids", "repeated_ids", "foreign_ids", "label_mismatch",
+        "content_mismatch", "collate_mismatch", "shared_file_offset",
+    }
+)  # fmt: skip
+"""Findings that something inherited by the workers can cause."""
 
 
 def idle_caution(idle: int, workers: int) -> Finding:

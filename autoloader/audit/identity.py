@@ -6,7 +6,7 @@ arrived do not correspond one to one.
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +18,43 @@ from autoloader.audit.ledger import (
     ReferenceLedger,
 )
 
+References = ReferenceLedger | Sequence[ReferenceLedger]
+"""One reference for all epochs, or one an epoch; the last holds for those after it."""
+
 Places = list[int | None]
 """Place of each row's id in the reference; None where nothing of the scope is it."""
 
 
 class Identification:
-    """Looks up rows of an arrival ledger in the reference."""
+    """Looks up rows of an arrival ledger in the reference.
 
-    def __init__(self, reference: ReferenceLedger, arrived: ArrivalLedger) -> None:
-        self._reference = reference
+    Args:
+        reference: one for all epochs, or one an epoch, all with the same places.
+        arrived: what reached the training process.
+    """
+
+    def __init__(self, reference: References, arrived: ArrivalLedger) -> None:
+        if isinstance(reference, ReferenceLedger):
+            reference = (reference,)
+        self._references = tuple(reference)
+        if not self._references:
+            msg = "rows are looked up in a reference, and there is none"
+            raise ValueError(msg)
         self._arrived = arrived
+        self._sorted: dict[int, tuple[NDArray[np.int64], NDArray[np.uint64]]] = {}
+
+    def number_of(self, epoch: int) -> int:
+        """Return which reference an epoch is held against."""
+        return max(0, min(epoch, len(self._references) - 1))
+
+    def of_epoch(self, epoch: int) -> ReferenceLedger:
+        """Return the reference that an epoch is held against."""
+        return self._references[self.number_of(epoch)]
+
+    @property
+    def references(self) -> tuple[ReferenceLedger, ...]:
+        """All references, in order of the epochs that they begin with."""
+        return self._references
 
     def places_of(
         self, batch: ArrivedBatch, rows: range, asked: Sequence[int]
@@ -43,53 +70,57 @@ class Identification:
             asked: its index list, as places.
         """
         slots = self._arrived.slot[rows.start : rows.stop]
+        reference = self.of_epoch(batch.epoch)
         corresponds = batch.examples == len(asked)
         if corresponds and rows and (slots != NO_SLOT).all():
             places = np.asarray(asked)[slots]
-            if self.has_content(np.arange(rows.start, rows.stop), places).all():
+            taken = np.arange(rows.start, rows.stop)
+            if self.has_content(taken, places, reference).all():
                 return list(places.tolist())
         search = _Search(asked)
         own = slots.tolist() if corresponds else [NO_SLOT] * len(rows)
         for at, slot in enumerate(own):
-            if slot != NO_SLOT and self._is(rows[at], asked[slot]):
+            if slot != NO_SLOT and self._is(rows[at], asked[slot], reference):
                 search.give(at, slot)
-        search.by_content([self._content(row) for row in rows], self._reference)
+        search.by_content([self._content(row) for row in rows], reference)
         search.left_over(own)
         return [
-            search.places[at] if at in search.places else self._anywhere(row)
+            search.places[at]
+            if at in search.places
+            else self._anywhere(row, self.number_of(batch.epoch))
             for at, row in enumerate(rows)
         ]
 
     def has_content(
-        self, rows: NDArray[np.int64], places: NDArray[np.int64]
+        self, rows: NDArray[np.int64], places: NDArray[Any], reference: ReferenceLedger
     ) -> NDArray[np.bool_]:
         """Return whether rows have the content of places, pair by pair."""
-        arrived, reference = self._arrived, self._reference
+        arrived = self._arrived
         fixed = np.equal(arrived.fixed[rows], reference.fixed[places])
         label = np.equal(arrived.label[rows], reference.label[places])
         same: NDArray[np.bool_] = fixed & label
         return same
 
-    def _is(self, row: int, place: int) -> bool:
-        return bool(self.has_content(np.array([row]), np.array([place]))[0])
+    def _is(self, row: int, place: int, reference: ReferenceLedger) -> bool:
+        found = self.has_content(np.array([row]), np.array([place]), reference)
+        return bool(found[0])
 
     def _content(self, row: int) -> tuple[int, int]:
         return int(self._arrived.fixed[row]), int(self._arrived.label[row])
 
-    def _anywhere(self, row: int) -> int | None:
+    def _anywhere(self, row: int, number: int) -> int | None:
         """Return a place of the whole scope that has the content of a row."""
         fixed, label = self._arrived.fixed[row], self._arrived.label[row]
-        order, by_size = self._sorted
+        reference = self._references[number]
+        if number not in self._sorted:
+            order = np.argsort(reference.fixed, kind="stable")
+            self._sorted[number] = order, reference.fixed[order]
+        order, by_size = self._sorted[number]
         left = np.searchsorted(by_size, fixed, "left")
         right = np.searchsorted(by_size, fixed, "right")
         candidates = order[left:right]
-        hits = candidates[self._reference.label[candidates] == label]
+        hits = candidates[reference.label[candidates] == label]
         return int(hits[0]) if len(hits) else None
-
-    @cached_property
-    def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        order = np.argsort(self._reference.fixed, kind="stable")
-        return order, self._reference.fixed[order]
 
 
 class _Search:

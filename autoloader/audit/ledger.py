@@ -6,10 +6,8 @@ are kept once each. Arrays are plain `.npy` without pickle, tables JSON.
 """
 
 import json
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,74 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoloader.audit.alignment import NO_SLOT
+from autoloader.audit.batches import RECORD, ArrivedBatch, Batches, Converted
+from autoloader.audit.scope_list import ScopeList
 from autoloader.errors import ProtocolError
 
-__all__ = ["NO_SLOT", "ArrivalLedger", "LedgerWriter", "ReferenceLedger", "ScopeList"]
+__all__ = [
+    "NO_SLOT",
+    "ArrivalLedger",
+    "ArrivedBatch",
+    "LedgerWriter",
+    "ReferenceLedger",
+    "ScopeList",
+    "SignatureTable",
+]
 
-Id = int | str
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class ScopeList:
-    """The scope's index list: places in a table of distinct ids."""
-
-    ids: list[Any]
-    """Distinct indices, as the sampler yields them, in order of first use."""
-    places: list[int]
-    """The list itself: for each entry the place of its id in `ids`."""
-    cuts: list[int] | None = None
-    """Lengths of the batches that the user's own batch_sampler made of it; None where
-    the batch size is free."""
-
-    @classmethod
-    def of(cls, indices: Sequence[Any], cuts: list[int] | None = None) -> Self:
-        """Return the list that a sampler yielded."""
-        table: dict[Any, int] = {}
-        places = [table.setdefault(index, len(table)) for index in indices]
-        return cls(list(table), places, cuts)
-
-    def batches(self, wanted: int) -> list[list[int]]:
-        """Return entries batch by batch: the first ones, and the last one of all.
-
-        Args:
-            wanted: about how many entries; all of them where there are not more.
-
-        Raises:
-            ValueError: the list has no batches of its own.
-        """
-        if self.cuts is None:
-            msg = "the batch size is free, so the list has no batches of its own"
-            raise ValueError(msg)
-        ends = list(accumulate(self.cuts))
-        whole = [
-            list(range(end - size, end))
-            for end, size in zip(ends, self.cuts, strict=True)
-        ]
-        if wanted >= len(self.places):
-            return whole
-        kept = [whole[0]]
-        for batch in whole[1:-1]:
-            if sum(map(len, kept)) + len(batch) + self.cuts[-1] > wanted:
-                break
-            kept.append(batch)
-        return [*kept, whole[-1]] if len(whole) > 1 else kept
-
-    def write(self, folder: Path) -> None:
-        """Write the list; indices are JSON scalars (numbers and strings)."""
-        text = json.dumps({"ids": self.ids, "places": self.places, "cuts": self.cuts})
-        (folder / "scope.json").write_text(text, encoding="utf-8")
-
-    @classmethod
-    def read(cls, folder: Path) -> Self:
-        """Read what `write` wrote."""
-        data = json.loads((folder / "scope.json").read_text(encoding="utf-8"))
-        return cls(data["ids"], data["places"], data["cuts"])
-
-    def indices(self, entries: Sequence[int]) -> list[Any]:
-        """Return the indices at the given entries of the list."""
-        return [self.ids[self.places[entry]] for entry in entries]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +83,10 @@ class LedgerWriter:
 
     def __init__(self) -> None:
         self._table = SignatureTable()
-        self._batches: list[dict[str, Any]] = []
-        self._slot = array("i")
-        self._fixed = array("Q")
-        self._label = array("Q")
-        self._signature = array("i")
-        self._altered = array("Q")
+        self._converted: dict[Converted, int] = {}
+        self._batches: list[bytes] = []
+        self._open: list[Any] | None = None
+        self._rows = {name: bytearray() for name in _ROWS}
 
     def add_batch(
         self,
@@ -154,7 +98,7 @@ class LedgerWriter:
         converted: Sequence[int] | bool | None,
         intact: bool,
     ) -> None:
-        """Begin a batch; `add_row` then adds to it.
+        """Begin a batch; `add_rows` then adds to it.
 
         Args:
             epoch: from 0.
@@ -164,72 +108,104 @@ class LedgerWriter:
             converted: as `Alignment.converted`; True where only that is known.
             intact: whether it arrived as collate_fn returned it.
         """
-        fields = converted if converted or converted is None else ()
-        self._batches.append(
-            {
-                "epoch": epoch,
-                "batch": batch,
-                "worker": worker,
-                "examples": examples,
-                "rows": 0,
-                "converted": None if fields is None or fields is True else list(fields),
-                "intact": intact,
-            }
-        )
+        self._close()
+        fields: Converted = None
+        if converted is not None and not isinstance(converted, bool):
+            fields = tuple(converted)
+        elif converted is False:
+            fields = ()
+        place = self._converted.setdefault(fields, len(self._converted))
+        self._open = [epoch, batch, worker, examples, 0, place, intact]
+
+    def add_rows(
+        self,
+        *,
+        slots: Sequence[int] | I64,
+        fixed: Sequence[int] | U64,
+        label: Sequence[int] | U64,
+        signatures: Sequence[str],
+        signature: Sequence[int] | I64 | NDArray[np.int32],
+        altered: Sequence[int] = (),
+    ) -> None:
+        """Add rows to the batch begun last.
+
+        Args:
+            slots: as in `Alignment`, one a row.
+            fixed: digests, one a row.
+            label: digests, one a row.
+            signatures: those of the batch, once each.
+            signature: place in `signatures`, one a row.
+            altered: as in `Alignment`; empty: nothing is.
+        """
+        if self._open is None:
+            msg = "rows belong to a batch, and none was begun"
+            raise ValueError(msg)
+        count = len(slots)
+        self._open[4] += count
+        if len(signatures) == 1:
+            kind = np.full(count, self._table.place(signatures[0]), np.int32)
+        else:
+            places = [self._table.place(text) for text in signatures]
+            kind = np.array(places, np.int32)[np.asarray(signature, np.int64)]
+        found = {
+            "slot": slots,
+            "fixed": fixed,
+            "label": label,
+            "signature": kind,
+            "altered": altered if len(altered) else np.zeros(count, np.uint64),
+        }
+        for name, values in found.items():
+            self._rows[name] += np.asarray(values, _ROWS[name]).tobytes()
 
     def add_row(
         self, *, slot: int, fixed: int, label: int, signature: str, altered: int = 0
     ) -> None:
         """Add a row to the batch begun last; `altered` as in `Alignment`."""
-        self._batches[-1]["rows"] += 1
-        self._slot.append(slot)
-        self._fixed.append(fixed)
-        self._label.append(label)
-        self._signature.append(self._table.place(signature))
-        self._altered.append(altered)
+        self.add_rows(
+            slots=[slot],
+            fixed=[fixed],
+            label=[label],
+            signatures=[signature],
+            signature=[0],
+            altered=[altered],
+        )
 
     def write(self, folder: Path) -> None:
         """Write the ledger into a folder."""
-        for name, values, dtype in (
-            ("slot", self._slot, np.int32),
-            ("fixed", self._fixed, np.uint64),
-            ("label", self._label, np.uint64),
-            ("signature", self._signature, np.int32),
-            ("altered", self._altered, np.uint64),
-        ):
-            np.save(
-                folder / f"arrived_{name}.npy",
-                np.array(values, dtype),
-                allow_pickle=False,
-            )
-        tables = {"batches": self._batches, "signatures": self._table.signatures}
+        self._close()
+        records = np.frombuffer(b"".join(self._batches), RECORD)
+        np.save(folder / "arrived_batches.npy", records, allow_pickle=False)
+        for name, dtype in _ROWS.items():
+            array: NDArray[Any] = np.frombuffer(self._rows[name], dtype)
+            np.save(folder / f"arrived_{name}.npy", array, allow_pickle=False)
+        tables = {
+            "converted": list(self._converted),
+            "signatures": self._table.signatures,
+        }
         (folder / "arrived.json").write_text(json.dumps(tables), encoding="utf-8")
 
+    def _close(self) -> None:
+        """Keep the batch begun last."""
+        if self._open is not None:
+            self._batches.append(np.array([tuple(self._open)], RECORD).tobytes())
+        self._open = None
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArrivedBatch:
-    """One batch that reached the training process."""
 
-    epoch: int
-    batch: int
-    """Number of its index list within the epoch."""
-    worker: int
-    """Worker that made it; -1: the training process."""
-    examples: int
-    """Examples that collate_fn was given."""
-    rows: int
-    """Rows that arrived."""
-    converted: tuple[int, ...] | None
-    """Fields with values of collate_fn's own; None: not compared row by row."""
-    intact: bool
-    """Whether the batch arrived as collate_fn returned it."""
+_ROWS: dict[str, type[np.generic]] = {
+    "slot": np.int32,
+    "fixed": np.uint64,
+    "label": np.uint64,
+    "signature": np.int32,
+    "altered": np.uint64,
+}
+"""Columns of an arrival ledger, one value a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArrivalLedger:
     """Everything that reached the training process."""
 
-    batches: list[ArrivedBatch]
+    batches: Sequence[ArrivedBatch]
     slot: NDArray[np.int32]
     fixed: U64
     label: U64
@@ -247,15 +223,14 @@ class ArrivalLedger:
             ProtocolError: the arrays do not belong together.
         """
         tables = json.loads((folder / "arrived.json").read_text(encoding="utf-8"))
-        batches = [
-            ArrivedBatch(**{**item, "converted": _fields(item["converted"])})
-            for item in tables["batches"]
-        ]
+        records = np.load(folder / "arrived_batches.npy", allow_pickle=False)
+        converted = [_fields(item) for item in tables["converted"]]
+        batches = Batches(records, converted)
         arrays = [
             np.load(folder / f"arrived_{name}.npy", allow_pickle=False)
             for name in ("slot", "fixed", "label", "signature", "altered")
         ]
-        rows = sum(batch.rows for batch in batches)
+        rows = int(batches.starts()[-1])
         if any(len(array) != rows for array in arrays):
             msg = f"the arrival ledger in {folder} is incomplete"
             raise ProtocolError(msg)
@@ -265,5 +240,5 @@ class ArrivalLedger:
         )
 
 
-def _fields(found: list[int] | None) -> tuple[int, ...] | None:
+def _fields(found: list[int] | None) -> Converted:
     return None if found is None else tuple(found)

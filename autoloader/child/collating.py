@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from autoloader.child.digest import combine, leaves
+from autoloader.child.batch_digest import BatchDigest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,4 +57,4 @@ class CollateWatch:
             examples = dataset.__getitems__(list(indices))
         else:
             examples = [dataset[index] for index in indices]
-        return combine(leaves(self._collate(examples)))
+        return BatchDigest(self._collate(examples), is_single=False).whole

@@ -10,12 +10,17 @@ import math
 import pickle
 import struct
 import types
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import torch
 import xxhash
+
+digest_of_bytes: Callable[[Any], int] = xxhash.xxh3_64_intdigest
+"""Digest what lies in one piece of memory; ValueError for what lies apart."""
 
 _WORD = struct.Struct("=Q")
 
@@ -40,33 +45,61 @@ def digest_of_number(value: Any) -> int:
         value = value.item()
     if isinstance(value, int):
         if abs(value) > 2**53:
-            return xxhash.xxh3_64_intdigest(hex(value).encode())
+            return digest_of_bytes(hex(value).encode())
         value = float(value)
     if isinstance(value, float):
         exact = math.nan if math.isnan(value) else value
-        return xxhash.xxh3_64_intdigest(struct.pack("=d", exact))
-    return xxhash.xxh3_64_intdigest(repr(value).encode())
+        return digest_of_bytes(struct.pack("=d", exact))
+    return digest_of_bytes(repr(value).encode())
+
+
+@lru_cache(maxsize=65_536)
+def digest_of_int(value: int) -> int:
+    """Digest a whole number as `digest_of_number` does; the commonest are kept.
+
+    Only for whole numbers: 0.0 and -0.0, which are not the same, would share a place.
+    """
+    return digest_of_number(value)
 
 
 def digest_of_text(text: str) -> tuple[int, int]:
     """Return digest and bytes of a text, lone surrogates included."""
     data = text.encode("utf-8", "surrogatepass")
-    return xxhash.xxh3_64_intdigest(data), len(data)
+    return digest_of_bytes(data), len(data)
 
 
 def digest_of_tensor(value: torch.Tensor) -> tuple[int, int]:
     """Return digest and bytes of a tensor on any device, of any layout."""
+    array = array_of(value)
+    if array is not None and array.ndim:
+        with suppress(ValueError):  # its elements lie apart
+            return digest_of_bytes(array), array.nbytes
     parts = _parts_of(value)
     if parts is not None:
         found = [digest_of_tensor(part) for part in parts]
-        return _joined(digest for digest, _ in found), sum(size for _, size in found)
+        return joined(digest for digest, _ in found), sum(size for _, size in found)
     if value.is_meta or not value.numel():
-        return xxhash.xxh3_64_intdigest(b""), 0
+        return digest_of_bytes(b""), 0
     if not value.dim() and value.dtype in _NUMBER_TYPES:
         return digest_of_number(value.item()), value.element_size()
     here = value.detach().as_subclass(torch.Tensor).cpu().resolve_conj().resolve_neg()
-    data = here.contiguous().reshape(-1).view(torch.uint8).numpy().data
-    return xxhash.xxh3_64_intdigest(data), value.nbytes
+    # a single element is contiguous at any stride, and would not be viewed as bytes
+    flat = here.contiguous().as_strided((here.numel(),), (1,))
+    return digest_of_bytes(flat.view(torch.uint8).numpy()), value.nbytes
+
+
+def array_of(value: torch.Tensor) -> np.ndarray[Any, Any] | None:
+    """Return an array over the memory of a plain tensor; None where there is none.
+
+    A plain tensor is strided, in the memory of the host, of a dtype that numpy has,
+    with no gradient and no lazy conjugation; numpy refuses all others.
+    """
+    if type(value) is not torch.Tensor:
+        return None
+    try:
+        return value.numpy()
+    except (TypeError, RuntimeError):
+        return None
 
 
 def _parts_of(value: torch.Tensor) -> list[torch.Tensor] | None:
@@ -93,18 +126,18 @@ def digest_of_array(value: np.ndarray[Any, Any]) -> int:
     """Digest an array: what lies between the fields of a record is no content."""
     if isinstance(value, np.ma.MaskedArray):
         data, mask = np.ma.getdata(value), np.ma.getmaskarray(value)
-        return _joined([digest_of_array(data), digest_of_array(mask)])
+        return joined([digest_of_array(data), digest_of_array(mask)])
     array = np.asarray(value)
     if array.dtype.names is not None:
-        return _joined(digest_of_array(array[name]) for name in array.dtype.names)
+        return joined(digest_of_array(array[name]) for name in array.dtype.names)
     if array.dtype.hasobject:
-        return _joined(digest_of_object(item)[0] for item in array.reshape(-1).tolist())
+        return joined(digest_of_object(item)[0] for item in array.reshape(-1).tolist())
     if not array.ndim and array.dtype.kind in "biuf":
         return digest_of_number(array.item())
     if not array.nbytes:
-        return xxhash.xxh3_64_intdigest(b"")
+        return digest_of_bytes(b"")
     octets: np.ndarray[Any, Any] = np.ascontiguousarray(array).reshape(-1)
-    return xxhash.xxh3_64_intdigest(octets.view(np.uint8).data)
+    return digest_of_bytes(octets.view(np.uint8).data)
 
 
 def digest_of_object(value: object) -> tuple[int, int]:
@@ -118,7 +151,7 @@ def digest_of_object(value: object) -> tuple[int, int]:
     except Exception:  # noqa: BLE001  # whatever __reduce__ raises: the type remains
         return digest_of_text(type(value).__qualname__)
     data = written.getvalue()
-    return xxhash.xxh3_64_intdigest(data), len(data)
+    return digest_of_bytes(data), len(data)
 
 
 class _ContentPickler(pickle.Pickler):
@@ -129,21 +162,21 @@ class _ContentPickler(pickle.Pickler):
         if isinstance(value, str):
             return digest_of_text(value)[0]
         if isinstance(value, (bytes, bytearray)):
-            return xxhash.xxh3_64_intdigest(value)
+            return digest_of_bytes(value)
         if isinstance(value, torch.Tensor):
             kind = digest_of_text(f"{value.dtype} {list(value.shape)}")[0]
-            return _joined([kind, digest_of_tensor(value)[0]])
+            return joined([kind, digest_of_tensor(value)[0]])
         if isinstance(value, np.ndarray):
             kind = digest_of_text(f"{value.dtype} {value.shape}")[0]
-            return _joined([kind, digest_of_array(value)])
+            return joined([kind, digest_of_array(value)])
         if isinstance(value, (set, frozenset)):
-            return _joined(sorted(digest_of_object(item)[0] for item in value))
+            return joined(sorted(digest_of_object(item)[0] for item in value))
         if isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)):
             return digest_of_text(value.__qualname__)[0]
         return None
 
 
-def _joined(digests: Iterable[int]) -> int:
+def joined(digests: Iterable[int]) -> int:
     """Return one digest of several, in order."""
     state = xxhash.xxh3_64()
     for digest in digests:

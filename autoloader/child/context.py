@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from torch.utils.data import DataLoader
 
+    from autoloader.child.epochs import EpochCalls
     from autoloader.child.loader import LoaderParts
     from autoloader.child.stages import StageBoard
     from autoloader.values.config import LoaderConfig
@@ -34,6 +35,8 @@ class TrialContext:
     board: StageBoard
     host_pid: int | None
     """Process that shares its pages with the trial; None where it was not forked."""
+    calls: EpochCalls
+    """What training calls before each epoch."""
 
     @property
     def size(self) -> int:

@@ -20,6 +20,7 @@ import xxhash
 
 from autoloader.child.content import (
     digest_of_array,
+    digest_of_int,
     digest_of_number,
     digest_of_object,
     digest_of_tensor,
@@ -80,6 +81,8 @@ def leaves(example: Any) -> list[Leaf]:
 
 def digest_leaf(path: Path, value: Any) -> Leaf:
     """Return one leaf: its kind, element type, shape and digest."""
+    if type(value) is int:
+        return Leaf(path, "int", None, (), digest_of_int(value), 8)
     if isinstance(value, torch.Tensor):
         dtype, shape = str(value.dtype).removeprefix("torch."), _shape_of(value)
         return Leaf(path, "tensor", dtype, shape, *digest_of_tensor(value))
@@ -111,12 +114,13 @@ def combine(found: Sequence[Leaf]) -> int:
     """Return one digest of several leaves, their paths included."""
     state = xxhash.xxh3_64()
     for leaf in found:
-        state.update(_PAIR.pack(_path_digest(leaf.path), leaf.digest))
+        state.update(_PAIR.pack(path_digest(leaf.path), leaf.digest))
     return state.intdigest()
 
 
 @lru_cache(maxsize=4096)
-def _path_digest(path: Path) -> int:
+def path_digest(path: Path) -> int:
+    """Return the digest of a leaf's name."""
     return digest_of_text(name_of(path))[0]
 
 
@@ -127,14 +131,15 @@ def signature(found: Sequence[Leaf], free_shapes: frozenset[str] = frozenset()) 
         found: leaves of the example.
         free_shapes: names of fields whose shape may differ between readings.
     """
-    return _signature(
+    return signature_of(
         tuple((leaf.path, leaf.type, leaf.dtype, leaf.shape) for leaf in found),
         free_shapes,
     )
 
 
 @lru_cache(maxsize=4096)
-def _signature(parts: tuple[Any, ...], free_shapes: frozenset[str]) -> str:
+def signature_of(parts: tuple[Any, ...], free_shapes: frozenset[str]) -> str:
+    """Return the same of path, kind, element type and shape of each leaf."""
     rows = []
     for path, kind, dtype, shape in parts:
         name = name_of(path)
@@ -173,14 +178,8 @@ class DigestPlan:
 
     def digest_leaves(self, found: Sequence[Leaf]) -> ExampleDigest:
         """Return the digests of an example that was walked already."""
-        if self.random:
-            fixed = [leaf for leaf in found if not self._is_random(leaf)]
-        else:
-            fixed = list(found)
-        under = self.label
-        labels = [
-            leaf for leaf in found if under is not None and _below(leaf.path, under)
-        ]
+        fixed = [leaf for leaf in found if not self.is_random(leaf.path)]
+        labels = [leaf for leaf in found if self.is_label(leaf.path)]
         return ExampleDigest(
             full=combine(found),
             fixed=combine(fixed),
@@ -188,8 +187,13 @@ class DigestPlan:
             signature=signature(found, self.free_shapes),
         )
 
-    def _is_random(self, leaf: Leaf) -> bool:
-        return name_of(leaf.path) in self.random
+    def is_random(self, path: Path) -> bool:
+        """Whether the leaf there differs from reading to reading."""
+        return bool(self.random) and name_of(path) in self.random
+
+    def is_label(self, path: Path) -> bool:
+        """Whether the leaf there is the label, or a part of it."""
+        return self.label is not None and _below(path, self.label)
 
 
 @lru_cache(maxsize=4096)

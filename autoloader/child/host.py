@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from autoloader.child.context import TrialContext
+from autoloader.child.epochs import EpochCalls
 from autoloader.child.failures import failure_of
 from autoloader.child.lifeline import die_with_parent
 from autoloader.child.loader import LoaderParts
@@ -31,7 +32,8 @@ from autoloader.child.source import load_source
 from autoloader.child.stages import Stage, StageBoard
 from autoloader.child.wire import receive, send
 from autoloader.errors import AutoloaderError
-from autoloader.measure.proc import connected_sockets, readable_offsets, thread_count
+from autoloader.measure.descriptors import connected_sockets, readable_offsets
+from autoloader.measure.proc import thread_count
 from autoloader.values.job import PassOrder, ReferenceOrder
 from autoloader.values.scope import DatasetFacts, Scope, SourceSpec
 
@@ -87,7 +89,9 @@ class _Host:
         answers: int,
         threads_of_imports: int,
         torch_threads: int,
+        calls: EpochCalls,
     ) -> None:
+        self._calls = calls
         self._parts = parts
         self._facts = facts
         self._scope = scope
@@ -121,6 +125,7 @@ class _Host:
             answers,
             threads[0],
             torch_threads,
+            EpochCalls.of(parts.dataset, opening["scope"]["on_epoch"]),
         )
 
     def why_not_fork(self) -> str | None:
@@ -183,7 +188,13 @@ class _Host:
         torch.set_num_threads(self._torch_threads)
         seed_all(self._scope.seed)
         context = TrialContext(
-            order, self._parts, self._facts, self._scope, board, host_pid
+            order,
+            self._parts,
+            self._facts,
+            self._scope,
+            board,
+            host_pid,
+            self._calls,
         )
         result = _result_of(context, logs)
         send(self._answers, result)

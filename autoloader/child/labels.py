@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
 
 from autoloader.child.digest import Leaf, name_of
 from autoloader.errors import UsageError, did_you_mean
@@ -33,3 +37,42 @@ def find_label(found: Sequence[Leaf], named: str | None) -> str | None:
     if tops == ["0", "1"] and isinstance(found[0].path[0], int):
         return "1"
     return next((key for key in _LABEL_KEYS if key in tops), None)
+
+
+def whole_number_at(example: Any, name: str) -> int | None:
+    """Return the whole number in a field; None where it holds something else.
+
+    Args:
+        example: as the dataset gives it.
+        name: path of the field, as people write it.
+    """
+    found = example
+    for part in name.split(".") if name else ():
+        found = _part(found, part)
+    if isinstance(found, bool):
+        return int(found)
+    if isinstance(found, int):
+        return found
+    if isinstance(found, (torch.Tensor, np.ndarray, np.generic)):
+        is_one = tuple(found.shape) in {(), (1,)}
+        value = found.item() if is_one and not _is_odd(found) else None
+        return int(value) if isinstance(value, (bool, int)) else None
+    return None
+
+
+def _part(found: Any, part: str) -> Any:
+    """Return a field of a mapping, sequence or record; None where there is none."""
+    if isinstance(found, Mapping):
+        keys = {str(key): key for key in found}
+        return found[keys[part]] if part in keys else None
+    if isinstance(found, (list, tuple)):
+        place = int(part) if part.isdecimal() else -1
+        return found[place] if 0 <= place < len(found) else None
+    return getattr(found, part, None)
+
+
+def _is_odd(value: Any) -> bool:
+    """Whether a tensor has no plain content: on no device, or of another layout."""
+    return isinstance(value, torch.Tensor) and (
+        value.is_meta or value.layout is not torch.strided or value.is_quantized
+    )

@@ -1,4 +1,6 @@
-"""The three passes of a trial: gate, timed, memory. Each runs in a process of its own.
+"""The passes of a trial: timed, memory, share. Each runs in a process of its own.
+
+The gate's pass is `child.gate`.
 
 The timed pass runs the user's loader with nothing of ours in it but a clock.
 """
@@ -7,31 +9,26 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from autoloader.audit.ledger import LedgerWriter
-from autoloader.child.collating import CollateWatch
+from autoloader.child.gate import gate_pass
 from autoloader.child.loader import ListSampler
-from autoloader.child.randomness import RandomnessWatch, probe_workers
-from autoloader.child.recorder import Arrivals, count_of, record
+from autoloader.child.recorder import count_of
 from autoloader.child.stages import Stage, StageBoard
 from autoloader.child.stream import StreamLimits, as_worker, ledger_of, read_pass
 from autoloader.measure.load import LoadMeter
 from autoloader.measure.memory import MemoryMeter
-from autoloader.measure.proc import FileOffset, readable_offsets
 from autoloader.measure.throughput import wave_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from torch.utils.data import DataLoader
 
     from autoloader.child.context import TrialContext
-    from autoloader.child.digest import DigestPlan
 
 SETTLE_S = 30.0
 """Longest wait for a queue to fill; a slower one is reported as not seen full."""
@@ -53,83 +50,6 @@ def run_pass(context: TrialContext) -> dict[str, Any]:
             raise ValueError(msg)
 
 
-def gate_pass(context: TrialContext) -> dict[str, Any]:
-    """Read whole epochs with digests, write what arrived, and tell what else was seen.
-
-    One torch thread, as in workers and reference: sums of floats then agree to the bit.
-    """
-    torch.set_num_threads(1)
-    order, board = context.order, context.board
-    plan = context.plan()
-    entries = context.entries()
-    loader = context.loader(entries)
-    collate = CollateWatch(loader.collate_fn)
-    tagging = record(loader, plan)
-    arrivals = Arrivals(LedgerWriter(), plan)
-    moved: list[str] = []
-    most = context.most_batches()
-    was_cut = False
-    watch = RandomnessWatch()
-    for epoch in range(order.epochs):
-        tagging.epoch = epoch
-        board.enter(Stage.STARTING_WORKERS)
-        before = readable_offsets(os.getpid())
-        for place, carried in enumerate(loader):
-            if place == 0:
-                board.enter(Stage.LOADING)
-            arrivals.add(carried)
-            if plan.random:
-                watch.note(carried)
-            else:
-                collate.note(carried)
-            board.advance()
-            if most is not None and place + 1 >= most:
-                was_cut = True
-                break
-        moved += _moved(before, readable_offsets(os.getpid()))
-    board.enter(Stage.SHUTTING_DOWN)
-    del loader
-    probed = _probe(context, plan)
-    lists = [] if arrivals.is_by_row else context.lists(entries)
-    arrivals.ledger.write(Path(order.logs))
-    return {
-        "count_path": arrivals.count_path,
-        "batch_bytes": arrivals.batch_bytes,
-        "was_cut": was_cut,
-        "in_order": getattr(context.parts.loader, "in_order", True),
-        "collated_otherwise": collate.differing(context.parts.dataset, lists),
-        "randomness": watch.to_dict(probed),
-        "moved_offsets": sorted(set(moved)) if order.config.num_workers else [],
-    }
-
-
-def _probe(context: TrialContext, plan: DigestPlan) -> dict[int, list[int]]:
-    """Give all workers the same ids once, where there are random fields."""
-    config = context.order.config
-    entries = context.entries()
-    is_list = entries is not None and context.facts.batching == "size"
-    if not plan.random or config.num_workers < 2 or not is_list or entries is None:
-        return {}
-    context.board.enter(Stage.STARTING_WORKERS)
-    same = entries[: context.size]
-    if len(same) < context.size:
-        return {}
-    fresh = replace(config, persistent_workers=False)
-    sampler = ListSampler(same * config.num_workers)
-    return probe_workers(context.build(fresh, sampler), plan)
-
-
-def _moved(
-    before: dict[int, FileOffset] | None, after: dict[int, FileOffset] | None
-) -> Iterator[str]:
-    """Yield names of files whose offset workers moved under the training process."""
-    earlier = before or {}
-    for descriptor, offset in (after or {}).items():
-        known = earlier.get(descriptor)
-        if known is not None and known.path == offset.path and known != offset:
-            yield Path(offset.path).name
-
-
 def timed_pass(context: TrialContext) -> dict[str, Any]:
     """Take one reading: the arrival of each batch since `iter(loader)`.
 
@@ -141,9 +61,11 @@ def timed_pass(context: TrialContext) -> dict[str, Any]:
     plan = wave_plan(config.num_workers, order.waves)
     timed = context.cycled(plan.total)
     loader = context.loader(timed)
+    context.calls.begin(0)
     if config.persistent_workers:
         board.enter(Stage.STARTING_WORKERS)
         _start_kept(context, loader)
+        context.calls.begin(1)
     board.enter(Stage.LOADING)
     arrivals: list[float] = []
     counts: list[int] = []
@@ -213,6 +135,7 @@ def share_pass(context: TrialContext) -> dict[str, Any]:
     dataset = context.parts.dataset
     begin = getattr(context.parts.loader, "worker_init_fn", None)
     workers, seed = order.config.num_workers, context.scope.seed
+    context.calls.begin(order.share_epoch)
     with as_worker(dataset, order.share, workers, seed, begin):
         found = read_pass(dataset, limits, context.board, needs_worker=False)
     ledger_of(found, context.plan()).write(Path(order.logs))
@@ -238,6 +161,7 @@ def memory_pass(context: TrialContext) -> dict[str, Any]:
         epochs = 0
     most = context.most_batches()
     board.enter(Stage.STARTING_WORKERS)
+    context.calls.begin(0)
     iterator = iter(loader)
     held = next(iterator, None)
     board.enter(Stage.FILLING_QUEUE)
@@ -250,6 +174,7 @@ def memory_pass(context: TrialContext) -> dict[str, Any]:
     for number in range(epochs):
         board.enter(Stage.LOADING)
         if number:
+            context.calls.begin(number)
             iterator = iter(loader)
         for place, held in enumerate(iterator):  # noqa: B007  # it holds one batch
             board.advance()

@@ -9,28 +9,23 @@ really arrived is digested again. Nothing of this is part of a timed pass.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils.data import DataLoader, get_worker_info
+from torch.utils.data._utils import collate as torch_collate
 
 from autoloader.audit.alignment import Alignment, align_rows
 from autoloader.audit.ledger import NO_SLOT, LedgerWriter
-from autoloader.child.digest import (
-    DigestPlan,
-    ExampleDigest,
-    Leaf,
-    Path,
-    combine,
-    digest_leaf,
-    leaves,
-    name_of,
-)
+from autoloader.child.batch_digest import BatchDigest
+from autoloader.child.digest import DigestPlan, Leaf, Path, name_of
+from autoloader.child.makes import ExampleReader, Seen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    from autoloader.child.makes import Shape
 
 _current = (0, 0)
 """Epoch and list that the process (a worker, or the trial itself) is working on."""
@@ -88,14 +83,8 @@ class Carried:
     """Number of its list within the epoch."""
     worker: int
     """Worker that made it; -1 in the training process."""
-    examples: list[ExampleDigest]
+    examples: Seen
     """Digests of the examples that collate_fn was given."""
-    paths: tuple[Path, ...]
-    """Leaves that most of the examples have."""
-    digests: list[tuple[int, ...]]
-    """Leaf digests of each example."""
-    shapes: list[tuple[tuple[int, ...] | None, ...]]
-    """Leaf shapes of each example."""
     whole: int
     """Digest of the batch as collate_fn returned it."""
     is_single: bool
@@ -116,33 +105,33 @@ class RecordingCollate:
         self, collate: Callable[[Any], Any], plan: DigestPlan, *, is_single: bool
     ) -> None:
         self._collate = collate
-        self._plan = plan
+        self._reader = ExampleReader(plan)
         self._is_single = is_single
 
     def __call__(self, examples: Any) -> Carried:
         """Return the collated batch with the digests of its examples."""
         listed = [examples] if self._is_single else list(examples)
-        walked = [leaves(example) for example in listed]
+        seen = self._reader.read(listed)
         batch = self._collate(examples)
+        stacked = seen if stacks(self._collate) else None
+        made = BatchDigest(batch, is_single=self._is_single, stacked=stacked)
         worker = get_worker_info()
         return Carried(
             batch=batch,
             epoch=_current[0],
             place=_current[1],
             worker=-1 if worker is None else worker.id,
-            examples=[self._plan.digest_leaves(found) for found in walked],
-            paths=_commonest_paths(walked),
-            digests=[tuple(leaf.digest for leaf in found) for found in walked],
-            shapes=[tuple(leaf.shape for leaf in found) for found in walked],
-            whole=combine(leaves(batch)),
+            examples=seen,
+            whole=made.whole,
             is_single=self._is_single,
         )
 
 
-def _commonest_paths(walked: list[list[Leaf]]) -> tuple[Path, ...]:
-    """Return the leaves that most examples have: one may be None, or cut short."""
-    kinds = Counter(tuple(leaf.path for leaf in found) for found in walked)
-    return kinds.most_common(1)[0][0] if kinds else ()
+def stacks(collate: Callable[[Any], Any]) -> bool:
+    """Whether a collate_fn is torch's own, and does with tensors what torch does."""
+    stack = torch_collate.default_collate_fn_map.get(torch.Tensor)
+    is_own = collate is torch_collate.default_collate
+    return is_own and stack is torch_collate.collate_tensor_fn
 
 
 def record(loader: DataLoader[Any], plan: DigestPlan) -> TaggingSampler:
@@ -173,36 +162,48 @@ class Arrivals:
 
     def add(self, carried: Carried) -> None:
         """Digest the batch that arrived, and note its rows."""
-        found = leaves(carried.batch)
-        self.batch_bytes = max(self.batch_bytes, sum(leaf.size for leaf in found))
-        rows = [found] if carried.is_single else _rows(carried)
-        alignment = (
-            Alignment(slots=tuple(range(len(carried.examples))), converted=None)
-            if rows is None
-            else align_rows(
-                [tuple(leaf.digest for leaf in row) for row in rows],
-                carried.digests,
-                row_shapes=[tuple(leaf.shape for leaf in row) for row in rows],
-                example_shapes=carried.shapes,
-            )
-        )
+        found = BatchDigest(carried.batch, is_single=carried.is_single)
+        self.batch_bytes = max(self.batch_bytes, found.size)
+        rows = _rows(carried, found)
+        seen = carried.examples
+        is_same = rows is not None and rows.digests == seen.digests
+        alignment = None if is_same else _alignment(seen, rows)
+        converted = () if alignment is None else alignment.converted
         if not carried.is_single:
-            self._note_count_path(found, len(alignment.slots))
-        self.is_by_row &= alignment.converted == ()
+            count = len(seen if alignment is None else alignment.slots)
+            self._note_count_path(found.leaves, count)
+        self.is_by_row &= converted == ()
         self.ledger.add_batch(
             epoch=carried.epoch,
             batch=carried.place,
             worker=carried.worker,
-            examples=len(carried.examples),
-            converted=alignment.converted,
-            intact=combine(found) == carried.whole,
+            examples=len(seen),
+            converted=converted,
+            intact=found.whole == carried.whole,
         )
+        if alignment is None:
+            self._add_same(seen)
+        else:
+            self._add_aligned(seen, alignment, rows)
+
+    def _add_same(self, seen: Seen) -> None:
+        """Note rows that are the examples, one by one."""
+        self.ledger.add_rows(
+            slots=range(len(seen)),
+            fixed=seen.fixed,
+            label=seen.label,
+            signatures=[make.signature for make in seen.makes],
+            signature=seen.make,
+        )
+
+    def _add_aligned(self, seen: Seen, alignment: Alignment, rows: Rows | None) -> None:
+        """Note rows; one that is none of the examples has digests of its own."""
         altered = alignment.altered or (0,) * len(alignment.slots)
         for row, slot in enumerate(alignment.slots):
             if slot == NO_SLOT and rows is not None:
-                digest = self.plan.digest_leaves(rows[row])
+                digest = self.plan.digest_leaves(rows.leaves(row))
             else:
-                digest = carried.examples[slot]
+                digest = seen[slot]
             self.ledger.add_row(
                 slot=slot,
                 fixed=digest.fixed,
@@ -224,26 +225,62 @@ class Arrivals:
             self.count_path = None
 
 
-def _rows(carried: Carried) -> list[list[Leaf]] | None:
-    """Return the rows of a batch that mirrors its examples, each as leaves.
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of a batch that mirrors its examples."""
+
+    digests: list[tuple[int, ...]]
+    """For each row the digests of its fields."""
+    sizes: tuple[Sequence[Shape], ...]
+    """For each field the shapes of its rows."""
+    found: BatchDigest
+    """What they are read from."""
+    columns: tuple[tuple[Path, Any], ...]
+    """Path and values of each field; none where the batch is one element."""
+
+    @property
+    def shapes(self) -> list[tuple[Shape, ...]]:
+        """For each row the shapes of its fields."""
+        return list(zip(*self.sizes, strict=True))
+
+    def leaves(self, row: int) -> list[Leaf]:
+        """Return the leaves of a row."""
+        if not self.columns:
+            return self.found.leaves
+        return [self.found.item(path, column[row]) for path, column in self.columns]
+
+
+def _rows(carried: Carried, found: BatchDigest) -> Rows | None:
+    """Return the rows of a batch that mirrors its examples.
 
     None where the batch has another structure than its examples, or its fields do not
     all have one row an example.
     """
+    if carried.is_single:
+        digests = tuple(leaf.digest for leaf in found.leaves)
+        return Rows([digests], tuple([leaf.shape] for leaf in found.leaves), found, ())
     columns = []
-    for path in carried.paths:
+    for path in carried.examples.paths:
         column = _look_up(carried.batch, path)
         if column is None:
             return None
         columns.append((path, column))
-    lengths = {len(column) for _, column in columns}
-    if len(lengths) != 1:
+    if len({len(column) for _, column in columns}) != 1:
         return None
-    (count,) = lengths
-    return [
-        [digest_leaf(path, column[row]) for path, column in columns]
-        for row in range(count)
-    ]
+    read = [found.column(path, column) for path, column in columns]
+    rows = list(zip(*(digests for digests, _ in read), strict=True))
+    return Rows(rows, tuple(shapes for _, shapes in read), found, tuple(columns))
+
+
+def _alignment(seen: Seen, rows: Rows | None) -> Alignment:
+    if rows is None:
+        return Alignment(slots=tuple(range(len(seen))), converted=None)
+    return align_rows(
+        rows.digests,
+        seen.digests,
+        row_shapes=rows.shapes,
+        example_shapes=seen.shapes,
+    )
 
 
 def _look_up(batch: Any, path: Path) -> Any:

@@ -61,6 +61,24 @@ def load_source(
     return _checked(found, source.spec)
 
 
+def load_function(spec: str) -> Callable[..., object]:
+    """Return the function that `--on-epoch` names.
+
+    Raises:
+        UsageError: there is no such function.
+        DatasetError: importing its module raises.
+    """
+    module_name, _, attribute = spec.rpartition(":")
+    if not module_name or not attribute:
+        msg = f"--on-epoch is module:function or file.py:function, got {spec!r}"
+        raise UsageError(msg, hint="for example --on-epoch mypackage.train:advance")
+    found = _attribute(_import(module_name), module_name, attribute)
+    if not callable(found):
+        msg = f"--on-epoch {spec} is {_kind_of(found)}, and a function is needed"
+        raise UsageError(msg, hint="it is called with the dataset and the epoch")
+    return found  # type: ignore[no-any-return]  # callable() does not tell what of
+
+
 def _import(name: str) -> ModuleType:
     _search_first(Path.cwd())
     with _reported(name, "imported"), _nothing_trains(name):
@@ -78,7 +96,7 @@ def _import(name: str) -> ModuleType:
 def _import_file(path: Path) -> ModuleType:
     """Import a file under its own name, so that spawned workers find it too.
 
-    Where a module of that name is loaded already, another name is taken.
+    Where another module of that name is loaded already, another name is taken.
     """
     if not path.is_file():
         siblings = [item.name for item in path.parent.glob("*.py")]
@@ -86,6 +104,9 @@ def _import_file(path: Path) -> ModuleType:
         raise UsageError(msg, hint=did_you_mean(path.name, siblings))
     _search_first(path.parent)
     name = path.stem
+    known = sys.modules.get(name)
+    if known is not None and getattr(known, "__file__", None) == str(path):
+        return known
     while name in sys.modules or not name.isidentifier():
         name = "autoloader_dataset_" + re.sub(r"[^A-Za-z0-9_]", "_", name)
     spec = importlib.util.spec_from_file_location(name, path)

@@ -28,6 +28,7 @@ class Stage(IntEnum):
     WEIGHING = 9
     SHUTTING_DOWN = 10
     WAITING = 11
+    COLLATING = 12
 
     @property
     def words(self) -> str:

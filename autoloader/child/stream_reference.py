@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoloader.audit.ledger import ScopeList
+from autoloader.audit.reference_files import later_folder
 from autoloader.child.digest import DigestPlan, name_of
 from autoloader.child.labels import find_label
 from autoloader.child.seeding import seed_all
@@ -18,6 +20,7 @@ from autoloader.child.stream import (
     ledger_of,
     read_pass,
 )
+from autoloader.child.stream_contract import hold_stream
 from autoloader.child.stream_nature import StreamNature, compare_passes
 from autoloader.errors import DatasetError, UsageError
 from autoloader.values.scope import (
@@ -30,9 +33,13 @@ from autoloader.values.scope import (
 
 if TYPE_CHECKING:
     from autoloader.child.digest import Leaf
+    from autoloader.child.epochs import EpochCalls
     from autoloader.child.loader import LoaderParts
     from autoloader.values.job import ReferenceOrder
     from autoloader.values.scope import ScopeRequest
+
+LONGER_EPOCH = 1000
+"""Examples by which the second epoch may be more than twice as long as the first."""
 
 PROBED = 32
 """Examples of two workers' shares that are read under two seeds."""
@@ -42,19 +49,22 @@ CUT_EXAMPLES = 100_000
 
 
 def run_stream_reference(
-    order: ReferenceOrder, parts: LoaderParts, board: StageBoard
+    order: ReferenceOrder, parts: LoaderParts, calls: EpochCalls, board: StageBoard
 ) -> dict[str, Any]:
     """Read a stream twice, write the ledger, and return facts and scope as a message.
 
     Raises:
         UsageError: label, id or batching cannot be used.
-        DatasetError: the stream fails, is empty, or does not start anew.
+        DatasetError: the stream fails, is empty, does not start anew, or breaks its
+            contract.
     """
     request, dataset = order.request, parts.dataset
+    calls.begin_alone(0)
     first, needs_worker = _first_pass(dataset, _limits(order), board, request)
     if not len(first):
         msg = f"{order.source.spec} is empty: a pass over the stream gives nothing"
         raise UsageError(msg, hint="check the path or the split that it reads")
+    calls.begin_alone(0)
     seed_all(request.seed + 1)
     board.enter(Stage.READING_AGAIN)
     again = StreamLimits(examples=len(first) + first.is_complete, seconds=None)
@@ -71,10 +81,12 @@ def run_stream_reference(
     keeps_order = nature.keeps_order
     if keeps_order and not (first.is_complete and len(first) <= GATE_EXAMPLES):
         keeps_order = _keeps_order_as_worker(dataset, plan, board, request)
+    later = _later_pass(first, order, parts, calls, board, needs_worker=needs_worker)
     board.enter(Stage.WRITING)
     folder = Path(order.folder)
-    ScopeList(first.ids, list(range(len(first)))).write(folder)
-    ledger_of(first, plan).write(folder)
+    _write(folder, first, plan)
+    epochs_differ = _write_later(folder, first, later, plan)
+    contract, cautions = hold_stream(first, plan, request, _declared(dataset))
     declared = _declared(dataset)
     known = len(first) if first.is_complete else None
     stream = StreamFacts(
@@ -94,12 +106,85 @@ def run_stream_reference(
         drop_last=parts.drop_last,
         start_method=request.start_method,
         stream=stream,
+        on_epoch=request.on_epoch,
+        epochs_differ=epochs_differ,
     )
     facts = replace(
         _facts(parts, first, plan, declared),
         start_method=request.start_method or parts.start_method,
+        padding=() if request.contract is None else request.contract.padding,
+        needs_worker=needs_worker,
     )
-    return {"event": "reference", "facts": facts.to_dict(), "scope": scope.to_dict()}
+    return {
+        "event": "reference",
+        "facts": facts.to_dict(),
+        "scope": scope.to_dict(),
+        "contract": contract.to_dict(),
+        "cautions": [item.to_dict() for item in cautions],
+    }
+
+
+def _later_pass(
+    first: StreamPass,
+    order: ReferenceOrder,
+    parts: LoaderParts,
+    calls: EpochCalls,
+    board: StageBoard,
+    *,
+    needs_worker: bool,
+) -> StreamPass | None:
+    """Return a pass over the second epoch, where a stream is told of epochs."""
+    if not calls.may_change_data:
+        return None
+    board.enter(Stage.READING_AGAIN)
+    calls.begin_alone(1)
+    seed_all(order.request.seed)
+    whole = 2 * len(first) + LONGER_EPOCH
+    limits = StreamLimits(
+        examples=whole if first.is_complete else len(first), seconds=None
+    )
+    found = read_pass(
+        parts.dataset,
+        limits,
+        board,
+        needs_worker=needs_worker,
+        id_path=order.request.id,
+        name="the second epoch of the stream",
+    )
+    calls.begin_alone(0)
+    if found.is_complete != first.is_complete:
+        msg = (
+            f"reference_unstable: the second epoch {_ends(found)}, the first one "
+            f"{_ends(first)}"
+        )
+        raise DatasetError(msg, hint="epochs of one stream end, or none does")
+    return found
+
+
+def _ends(found: StreamPass) -> str:
+    after = f"after {len(found)} examples"
+    return f"ends {after}" if found.is_complete else f"has not ended {after}"
+
+
+def _write(folder: Path, found: StreamPass, plan: DigestPlan) -> None:
+    ScopeList(found.ids, list(range(len(found)))).write(folder)
+    ledger_of(found, plan).write(folder)
+
+
+def _write_later(
+    folder: Path, first: StreamPass, later: StreamPass | None, plan: DigestPlan
+) -> bool:
+    """Write the second epoch, where it is another one; return whether it is."""
+    target = later_folder(folder)
+    shutil.rmtree(target, ignore_errors=True)
+    if later is None:
+        return False
+    one, other = ledger_of(first, plan), ledger_of(later, plan)
+    if len(first) == len(later) and (one.fixed == other.fixed).all():
+        return False
+    target.mkdir(mode=0o700)
+    _write(target, later, plan)
+    return True
 
 
 def _limits(order: ReferenceOrder) -> StreamLimits:

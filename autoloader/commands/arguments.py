@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoloader.errors import UsageError, did_you_mean
+from autoloader.units import parse_duration
 from autoloader.values.scope import ScopeRequest, SourceSpec
 
 if TYPE_CHECKING:
     import argparse
+
+    from autoloader.values.gate import GatePolicy
 
 YES_NO = {
     "yes": (True,),
@@ -72,6 +75,17 @@ def add_scope(parser: argparse.ArgumentParser) -> None:
         "--id", metavar="PATH", help="where a stream's id is in an example"
     )
     group.add_argument(
+        "--contract",
+        metavar="FILE",
+        help="what every example must be; `check --write-contract FILE` writes one",
+    )
+    group.add_argument(
+        "--on-epoch",
+        metavar="SPEC",
+        help="module:function or file.py:function, called with dataset and epoch "
+        "before each epoch, as your training does; set_epoch is called anyway",
+    )
+    group.add_argument(
         "--epoch-examples",
         metavar="N",
         help="length of a real epoch, where it is not len()",
@@ -91,6 +105,12 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         metavar="CODE",
         help="take this finding as a caution; may be repeated",
     )
+    group.add_argument(
+        "--hang-after",
+        metavar="TIME",
+        help="without progress for so long a loader counts as hung; default: 30s, "
+        "longer where examples are slow",
+    )
 
 
 def source_of(args: argparse.Namespace) -> SourceSpec:
@@ -100,18 +120,25 @@ def source_of(args: argparse.Namespace) -> SourceSpec:
         UsageError: the SPEC has no attribute, its file or module does not exist, or an
             `--arg` has no value.
     """
-    spec = args.dataset
+    check_spec("--dataset", args.dataset)
+    arguments = tuple(_argument(text) for text in args.arg)
+    return SourceSpec(spec=args.dataset, arguments=arguments)
+
+
+def check_spec(flag: str, spec: str) -> None:
+    """Check a SPEC as far as that can be done without importing anything.
+
+    Raises:
+        UsageError: it has no attribute, or its file or module does not exist.
+    """
     module, colon, attribute = spec.rpartition(":")
     if not colon or not module or not attribute:
-        msg = (
-            f"--dataset needs module:attribute or path/file.py:attribute, got {spec!r}"
-        )
-        raise UsageError(msg, hint="for example --dataset mypackage.data:train_set")
+        msg = f"{flag} needs module:attribute or path/file.py:attribute, got {spec!r}"
+        raise UsageError(msg, hint=f"for example {flag} mypackage.data:train_set")
     if module.endswith(".py"):
         _check_file(Path(module))
     else:
-        _check_module(module)
-    return SourceSpec(spec=spec, arguments=tuple(_argument(text) for text in args.arg))
+        _check_module(flag, module)
 
 
 def _check_file(path: Path) -> None:
@@ -124,7 +151,7 @@ def _check_file(path: Path) -> None:
     raise UsageError(msg, hint=did_you_mean(path.name, siblings))
 
 
-def _check_module(name: str) -> None:
+def _check_module(flag: str, name: str) -> None:
     """Check that the package exists, without importing anything of it."""
     top = name.partition(".")[0]
     here = str(Path.cwd())
@@ -137,7 +164,7 @@ def _check_module(name: str) -> None:
     if not found:
         known = [item.stem for item in Path.cwd().glob("*.py")]
         known += [item.name for item in Path.cwd().iterdir() if item.is_dir()]
-        msg = f"there is no module {top!r} for --dataset {name}"
+        msg = f"there is no module {top!r} for {flag} {name}"
         hint = did_you_mean(top, known) or f"modules are looked for in {here}"
         raise UsageError(msg, hint=hint)
 
@@ -161,9 +188,17 @@ def scope_of(args: argparse.Namespace) -> ScopeRequest:
     """Return how the scope is to be drawn.
 
     Raises:
-        UsageError: a count is no number of at least 1.
+        UsageError: a count is no number of at least 1, a SPEC names nothing, or there
+            is no contract.
+        StoredFileError: the contract cannot be used.
     """
+    from autoloader.export.contract_file import read_contract  # yaml
+
+    if args.on_epoch is not None:
+        check_spec("--on-epoch", args.on_epoch)
     return ScopeRequest(
+        contract=None if args.contract is None else read_contract(Path(args.contract)),
+        on_epoch=args.on_epoch,
         examples=count_or_all("--examples", args.examples),
         seed=args.seed,
         order=args.order,
@@ -216,17 +251,22 @@ def count_range(flag: str, text: str | None) -> tuple[int, int] | None:
     return first, last
 
 
-def checked_codes(codes: list[str]) -> frozenset[str]:
-    """Return the finding codes of `--allow`.
+def policy_of(args: argparse.Namespace) -> GatePolicy:
+    """Return what refuses a config.
 
     Raises:
-        UsageError: there is no such code.
+        UsageError: there is no such code, or `--hang-after` is no time.
     """
-    from autoloader.audit.policy import CODES  # numpy
+    from autoloader.values.gate import CODES, GatePolicy
 
-    for code in codes:
+    for code in args.allow:
         if code not in CODES:
             msg = f"--allow {code} is no finding code"
             hint = did_you_mean(code, CODES) or f"codes are {', '.join(CODES)}"
             raise UsageError(msg, hint=hint)
-    return frozenset(codes)
+    after = args.hang_after
+    return GatePolicy(
+        allowed=tuple(sorted(set(args.allow))),
+        is_strict=args.strict,
+        hang_after_s=None if after is None else parse_duration(after),
+    )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoloader.commands import arguments
 
 if TYPE_CHECKING:
     import argparse
+
+    from autoloader.checking import CheckResult
 
 NAME = "check"
 
@@ -37,6 +40,11 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--batch-size", metavar="N")
     parser.add_argument(
+        "--write-contract",
+        metavar="FILE",
+        help="write what all examples keep, once the check has passed",
+    )
+    parser.add_argument(
         "--isolation", choices=["auto", "fork", "fresh"], default="auto"
     )
     arguments.add_scope(parser)
@@ -49,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from autoloader.checking import CheckRequest, check  # numpy
+    from autoloader.files import check_writable
     from autoloader.report.console import check_view, print_check  # rich
     from autoloader.values.config import LoaderConfig
 
@@ -61,14 +70,31 @@ def run(args: argparse.Namespace) -> int:
         configs=tuple(args.config),
         batch_size=size,
         isolation=args.isolation,
-        is_strict=args.strict,
-        allowed=arguments.checked_codes(args.allow),
+        policy=arguments.policy_of(args),
     )
+    target = None if args.write_contract is None else Path(args.write_contract)
+    if target is not None:
+        check_writable(target, flag="--write-contract")
     with check_view(sys.stderr, quiet=args.quiet or args.json) as view:
         result = check(request, on_phase=view.on_phase, on_tick=view.on_tick)
+    if target is not None:
+        _write_contract(target, result, args.dataset)
     if args.json:
         json.dump(result.to_dict(), sys.stdout)
         sys.stdout.write("\n")
     else:
         print_check(result.to_dict(), sys.stdout)
     return 0 if result.passed else 1
+
+
+def _write_contract(target: Path, result: CheckResult, spec: str) -> None:
+    """Write the contract of a dataset that passed; say what became of it."""
+    from autoloader.export.contract_file import write_contract  # yaml
+
+    contract = result.reference.contract
+    if not result.passed or contract is None:
+        print(f"{target} is not written: the check did not pass", file=sys.stderr)
+        return
+    is_new = write_contract(target, contract, dataset=spec)
+    said = "written" if is_new else "as it was: it says the same"
+    print(f"the contract is in {target}, {said}", file=sys.stderr)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def flags_of(path: Path, parser: argparse.ArgumentParser) -> list[str]:
     """Return the command line that a study file stands for.
 
-    A relative path in its `dataset` is relative to the file.
+    A relative path in `dataset`, `on-epoch` or `contract` is relative to the file.
 
     Args:
         path: the study file.
@@ -68,8 +68,10 @@ def _flag(key: str, value: Any, action: argparse.Action, path: Path) -> Iterator
         if value:
             yield name
         return
-    if key == "dataset" and isinstance(value, str):
+    if key in {"dataset", "on-epoch"} and isinstance(value, str):
         value = _beside(value, path)
+    if key == "contract" and isinstance(value, str):
+        value = path.parent / value
     if key == "arg" and isinstance(value, dict):
         value = [f"{name}={item}" for name, item in value.items()]
     if isinstance(action, argparse._AppendAction):

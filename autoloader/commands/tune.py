@@ -188,8 +188,7 @@ def _request(args: argparse.Namespace) -> dict[str, Any]:
         "ranks": arguments.count("--ranks", args.ranks),
         "is_fresh": args.fresh,
         "is_best_effort": args.best_effort,
-        "is_strict": args.strict,
-        "allowed": arguments.checked_codes(args.allow),
+        "policy": arguments.policy_of(args),
     }
 
 

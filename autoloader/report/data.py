@@ -101,7 +101,7 @@ class TuneReport:
         return cls(
             dataset=found.get("dataset", result.reference.facts.name),
             state=result.state,
-            cautions=_cautions(result, found),
+            cautions=_cautions(found),
             verdict=sentences.verdict(result),
             bound=sentences.bound(result),
             verification=sentences.verification(result),
@@ -147,15 +147,10 @@ class TuneReport:
         }
 
 
-def _cautions(result: TuneResult, found: dict[str, Any]) -> tuple[ReportedCaution, ...]:
-    of_dataset = [
-        ReportedCaution(code=None, message=message, hint=None)
-        for message in result.reference.cautions
-    ]
-    of_choice = [
+def _cautions(found: dict[str, Any]) -> tuple[ReportedCaution, ...]:
+    return tuple(
         ReportedCaution(
             code=item["code"], message=item["message"], hint=item.get("hint")
         )
         for item in found.get("cautions", ())
-    ]
-    return (*of_dataset, *of_choice)
+    )

@@ -1,7 +1,7 @@
 """The study's folder: which study it is, and how far it has come.
 
-A study is the same when dataset source, scope, space and machine are. `study.json` says
-which; outcomes lie beside it (`search.record`).
+A study is the same when dataset source, scope, space, policy and machine are.
+`study.json` says which; outcomes lie beside it (`search.record`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from autoloader.search.space import Space, SpaceRequest
 from autoloader.values.scope import DatasetFacts, Scope, ScopeRequest, SourceSpec
 
 if TYPE_CHECKING:
+    from autoloader.values.gate import GatePolicy
     from autoloader.values.machine import Machine
 
 SCHEMA = 1
@@ -41,6 +42,8 @@ class StudyKey:
     """The hardware key."""
     ranks: int
     isolation: str
+    policy: GatePolicy
+    """What refuses a config."""
 
     @classmethod
     def of(
@@ -52,6 +55,7 @@ class StudyKey:
         machine: Machine,
         ranks: int,
         isolation: str,
+        policy: GatePolicy,
     ) -> StudyKey:
         """Return the key of a study that is about to run in the working folder."""
         return cls(
@@ -62,6 +66,7 @@ class StudyKey:
             machine=machine.key,
             ranks=ranks,
             isolation=isolation,
+            policy=policy,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -76,6 +81,7 @@ class StudyKey:
             "machine": self.machine,
             "ranks": self.ranks,
             "isolation": self.isolation,
+            "policy": self.policy.verdict_key(),
         }
 
     @property

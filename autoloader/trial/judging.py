@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import resource
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from autoloader.audit.epoch_split import are_replayed, merged, of_epoch
+from autoloader.audit.findings import (
+    STALE,
+    padding_finding,
+    replayed_caution,
+)
+from autoloader.audit.growth import judge_growth
 from autoloader.audit.ledger import ArrivalLedger, ReferenceLedger, ScopeList
 from autoloader.audit.randomness import judge_randomness
+from autoloader.audit.reference_files import later_folder, read_references
 from autoloader.audit.streams import StreamExpectation, judge_stream
 from autoloader.audit.verdict import Expectation, judge
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from autoloader.values.config import LoaderConfig
     from autoloader.values.job import PassOrder, Reference
     from autoloader.values.outcome import Finding, Verdict
     from autoloader.values.scope import Scope, StreamFacts
+
+Shares = dict[int, ReferenceLedger]
+"""For each worker what its share of a stream begins with."""
 
 
 def needs_shares(scope: Scope, config: LoaderConfig, answer: Mapping[str, Any]) -> bool:
@@ -41,7 +53,7 @@ def verdict_of(
     order: PassOrder,
     logs: Path,
     answer: Mapping[str, Any],
-    shares: Mapping[int, ReferenceLedger] | None,
+    shares: Sequence[Shares] | None,
 ) -> Verdict:
     """Return the verdict on a gate pass.
 
@@ -50,29 +62,28 @@ def verdict_of(
         order: what was asked for.
         logs: folder with the pass's ledger.
         answer: what the pass told.
-        shares: beginning of each worker's share of a cut stream.
+        shares: beginning of each worker's share of a cut stream, for each epoch that
+            has a reference of its own; None: not read.
     """
-    folder, scope = Path(reference.folder), reference.scope
-    right, arrived = ReferenceLedger.read(folder), ArrivalLedger.read(logs)
-    listed = ScopeList.read(folder)
-    if scope.stream is None:
-        verdict = judge(
-            right,
-            arrived,
-            _of_list(listed, scope, order, answer),
-            count_path=answer["count_path"],
-            batch_bytes=answer["batch_bytes"],
-        )
+    arrived = ArrivalLedger.read(logs)
+    if reference.scope.stream is None:
+        verdict = _of_list(reference, order, arrived, answer)
     else:
-        verdict = judge_stream(
-            right,
-            arrived,
-            _of_stream(listed, scope, scope.stream, order, answer, shares),
-            count_path=answer["count_path"],
-            batch_bytes=answer["batch_bytes"],
-        )
-    cautions = _of_randomness(answer["randomness"])
-    return replace(verdict, cautions=(*verdict.cautions, *cautions))
+        stream = reference.scope.stream
+        verdict = _of_stream(reference, stream, order, arrived, answer, shares)
+    broken = _padding_findings(reference, order, answer["padding_broken"])
+    cautions = [
+        *verdict.cautions,
+        *_of_randomness(answer["randomness"]),
+        *judge_growth(**answer["growth"], limit=_most_descriptors()),
+        *reference.cautions,
+    ]
+    return replace(
+        verdict,
+        passed=verdict.passed and not broken,
+        findings=(*verdict.findings, *broken),
+        cautions=tuple(cautions),
+    )
 
 
 def _of_randomness(told: Mapping[str, Any]) -> list[Finding]:
@@ -80,9 +91,43 @@ def _of_randomness(told: Mapping[str, Any]) -> list[Finding]:
     return judge_randomness(by_worker, told["epochs"])
 
 
+def _most_descriptors() -> int:
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
 def _of_list(
-    listed: ScopeList, scope: Scope, order: PassOrder, answer: Mapping[str, Any]
+    reference: Reference,
+    order: PassOrder,
+    arrived: ArrivalLedger,
+    answer: Mapping[str, Any],
+) -> Verdict:
+    folder, scope = Path(reference.folder), reference.scope
+    right = read_references(folder, epochs_differ=scope.epochs_differ)
+    expected = _expected_list(ScopeList.read(folder), reference, order, answer)
+
+    def judged(references: Sequence[ReferenceLedger]) -> Verdict:
+        return judge(
+            references,
+            arrived,
+            expected,
+            count_path=answer["count_path"],
+            batch_bytes=answer["batch_bytes"],
+        )
+
+    verdict = judged(right)
+    if verdict.passed or len(right) == 1 or not judged(right[:1]).passed:
+        return verdict
+    findings = [replace(finding, hint=STALE) for finding in verdict.findings]
+    return replace(verdict, findings=tuple(findings))
+
+
+def _expected_list(
+    listed: ScopeList,
+    reference: Reference,
+    order: PassOrder,
+    answer: Mapping[str, Any],
 ) -> Expectation:
+    scope = reference.scope
     size = order.config.batch_size or 1
     cuts: tuple[int, ...] | None = None
     if listed.cuts is None:
@@ -102,28 +147,81 @@ def _of_list(
         num_workers=order.config.num_workers,
         moved_offsets=tuple(answer["moved_offsets"]),
         collated_otherwise=tuple(answer["collated_otherwise"]),
+        may_lack=frozenset(reference.facts.left_out),
     )
 
 
 def _of_stream(
-    listed: ScopeList,
-    scope: Scope,
+    reference: Reference,
     stream: StreamFacts,
     order: PassOrder,
+    arrived: ArrivalLedger,
     answer: Mapping[str, Any],
-    shares: Mapping[int, ReferenceLedger] | None,
-) -> StreamExpectation:
-    return StreamExpectation(
-        ids=listed.ids,
-        is_complete=stream.is_complete,
-        keeps_order=stream.keeps_order,
-        epochs=order.epochs,
-        batch_size=order.config.batch_size,
-        drop_last=scope.drop_last,
-        num_workers=order.config.num_workers,
-        in_order=answer["in_order"],
-        was_cut=answer["was_cut"],
-        declared=stream.declared,
-        shares=shares,
-        moved_offsets=tuple(answer["moved_offsets"]),
+    shares: Sequence[Shares] | None,
+) -> Verdict:
+    folder, scope = Path(reference.folder), reference.scope
+    right = read_references(folder, epochs_differ=scope.epochs_differ)
+
+    def judged(epoch: int, ledger: ArrivalLedger, epochs: int) -> Verdict:
+        listed = ScopeList.read(later_folder(folder) if epoch else folder)
+        expected = StreamExpectation(
+            ids=listed.ids,
+            is_complete=stream.is_complete,
+            keeps_order=stream.keeps_order,
+            epochs=epochs,
+            batch_size=order.config.batch_size,
+            drop_last=scope.drop_last,
+            num_workers=order.config.num_workers,
+            in_order=answer["in_order"],
+            was_cut=answer["was_cut"],
+            declared=stream.declared,
+            shares=None if shares is None else shares[epoch],
+            moved_offsets=tuple(answer["moved_offsets"]),
+        )
+        return judge_stream(
+            right[epoch],
+            ledger,
+            expected,
+            count_path=answer["count_path"],
+            batch_bytes=answer["batch_bytes"],
+        )
+
+    if len(right) == 1:
+        return judged(0, arrived, order.epochs)
+    verdict = merged(
+        [
+            judged(epoch, of_epoch(arrived, epoch), epochs=1)
+            for epoch in range(order.epochs)
+        ]
     )
+    if are_replayed(arrived):
+        if verdict.passed:
+            caution = replayed_caution(len(arrived.fixed))
+            return replace(verdict, cautions=(*verdict.cautions, caution))
+        stale = [replace(finding, hint=STALE) for finding in verdict.findings]
+        return replace(verdict, findings=tuple(stale))
+    return verdict
+
+
+def _padding_findings(
+    reference: Reference, order: PassOrder, broken: Sequence[Sequence[Any]]
+) -> list[Finding]:
+    """Return the finding of batches whose mask breaks the contract."""
+    if not broken:
+        return []
+    ids: list[Any] = []
+    if reference.scope.stream is None:
+        folder = Path(reference.folder)
+        expected = _expected_list(
+            ScopeList.read(folder),
+            reference,
+            order,
+            {"moved_offsets": (), "collated_otherwise": ()},
+        )
+        lists = expected.lists()
+        ids = [
+            expected.ids[place]
+            for batch in dict.fromkeys(item[1] for item in broken)
+            for place in lists[batch]
+        ]
+    return [padding_finding(broken, ids)]

@@ -14,7 +14,9 @@ from autoloader.child.failures import signal_name
 from autoloader.child.stages import StageBoard
 from autoloader.errors import AutoloaderError, DatasetError, ProtocolError
 from autoloader.trial.child import Child, ChildDied, ChildHung, Tick
+from autoloader.values.contract import Contract
 from autoloader.values.job import Reference, ReferenceOrder
+from autoloader.values.outcome import Finding
 from autoloader.values.scope import DatasetFacts, Scope
 
 if TYPE_CHECKING:
@@ -64,6 +66,8 @@ def read_reference(
         scope=Scope.from_dict(message["scope"]),
         folder=order.folder,
         seconds=time.monotonic() - begun,
+        contract=Contract.from_dict(message["contract"]),
+        cautions=tuple(Finding.from_dict(item) for item in message["cautions"]),
     )
 
 

@@ -8,9 +8,11 @@ shared memory and no temporary folder is left.
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from autoloader.audit.findings import SUSPECTED, with_suspects
 from autoloader.audit.ledger import ReferenceLedger
 from autoloader.audit.policy import apply_policy
 from autoloader.child.stages import StageBoard
@@ -23,9 +25,11 @@ from autoloader.trial.aftercare import (
     remove_folder,
 )
 from autoloader.trial.child import ChildDied, ChildHung, Tick
+from autoloader.trial.explaining import explained, hung, read_suspects
 from autoloader.trial.hosting import HostKeeper, Isolation
-from autoloader.trial.judging import needs_shares, verdict_of
+from autoloader.trial.judging import Shares, needs_shares, verdict_of
 from autoloader.trial.logs import death, last_number, tidy
+from autoloader.values.gate import GatePolicy
 from autoloader.values.job import PassOrder, Reference
 from autoloader.values.outcome import Failure, MemoryReading, Reading, Verdict
 
@@ -51,10 +55,8 @@ class ProcessRunner:
         folder: where each pass gets a folder for logs and ledgers.
         tmp: short path under which each pass gets its TMPDIR.
         isolation: `auto` forks where it is safe.
-        stall_s: seconds without progress that count as a hang; None: from the cost.
         cpus: CPUs that trials may use; None: all of them.
-        allowed: finding codes that do not refuse a config.
-        is_strict: whether cautions refuse a config.
+        policy: what refuses a config, and when it counts as hung.
         on_tick: told stage and count of the running pass.
     """
 
@@ -66,18 +68,14 @@ class ProcessRunner:
         folder: Path,
         tmp: Path,
         isolation: Isolation = "auto",
-        stall_s: float | None = None,
         cpus: int | None = None,
-        allowed: frozenset[str] = frozenset(),
-        is_strict: bool = False,
+        policy: GatePolicy | None = None,
         on_tick: Tick | None = None,
     ) -> None:
-        self._allowed = allowed
-        self._is_strict = is_strict
+        self._policy = policy or GatePolicy()
         self._reference = reference
         self._folder = folder
         self._tmp = tmp
-        self._stall_s = stall_s
         self._on_tick = on_tick
         self._number = last_number(folder)
         self._trial_pid: int | None = None
@@ -127,32 +125,36 @@ class ProcessRunner:
         answer = self._run(order, logs)
         if isinstance(answer, Failure):
             return answer
-        shares: dict[int, ReferenceLedger] | None = None
+        shares: list[Shares] | None = None
         if needs_shares(self._reference.scope, config, answer):
-            found = self._shares(config, order.examples)
-            if isinstance(found, Failure):
-                return found
-            shares = found
+            shares = []
+            for epoch in range(1 + self._reference.scope.epochs_differ):
+                found = self._shares(config, order.examples, epoch)
+                if isinstance(found, Failure):
+                    return found
+                shares.append(found)
         return self._settled(
             verdict_of(self._reference, order, logs, answer, shares), logs
         )
 
     def _shares(
-        self, config: LoaderConfig, examples: int
-    ) -> dict[int, ReferenceLedger] | Failure:
+        self, config: LoaderConfig, examples: int, epoch: int
+    ) -> Shares | Failure:
         """Return what each worker's share of a stream begins with."""
-        shares = {}
+        shares: Shares = {}
         for worker in range(config.num_workers):
-            share = self._share(config, worker, examples)
+            share = self._share(config, worker, examples, epoch)
             if isinstance(share, Failure):
                 return share
             shares[worker] = share
         return shares
 
     def _share(
-        self, config: LoaderConfig, worker: int, examples: int
+        self, config: LoaderConfig, worker: int, examples: int, epoch: int
     ) -> ReferenceLedger | Failure:
-        order, logs = self._order("share", config, examples=examples, share=worker)
+        order, logs = self._order(
+            "share", config, examples=examples, share=worker, share_epoch=epoch
+        )
         answer = self._run(order, logs)
         if isinstance(answer, Failure):
             return answer
@@ -162,10 +164,15 @@ class ProcessRunner:
 
     def _settled(self, verdict: Verdict, logs: Path) -> Verdict:
         """Return the verdict as the user's policy has it; its ledger is done with."""
+        suspects = read_suspects(logs)
         for ledger in logs.glob("arrived*"):
             ledger.unlink()
         tidy(logs)
-        return apply_policy(verdict, allowed=self._allowed, is_strict=self._is_strict)
+        findings = tuple(
+            with_suspects(item, suspects) if item.code in SUSPECTED else item
+            for item in verdict.findings
+        )
+        return apply_policy(replace(verdict, findings=findings), self._policy)
 
     def time(
         self, config: LoaderConfig, *, verdict: Verdict, purpose: str
@@ -221,6 +228,7 @@ class ProcessRunner:
         count_path: str | None = None,
         purpose: str = "search",
         share: int = 0,
+        share_epoch: int = 0,
     ) -> tuple[PassOrder, Path]:
         self._number += 1
         name = f"{self._number:04d}-{kind}"
@@ -237,6 +245,7 @@ class ProcessRunner:
             count_path=count_path,
             purpose=purpose,
             share=share,
+            share_epoch=share_epoch,
             in_process=self.isolation == "fresh",
         )
         return order, logs
@@ -249,7 +258,7 @@ class ProcessRunner:
         try:
             answer = self._ask(order, logs, board)
             failed = isinstance(answer, Failure)
-            return answer
+            return explained(answer, logs) if isinstance(answer, Failure) else answer
         finally:
             board.close()
             if self._trial_pid is not None:
@@ -316,20 +325,11 @@ class ProcessRunner:
             end_session(self._trial_pid, patience_s=0.5)
             self._trial_pid = None
         self._keeper.drop()
-        return Failure(
-            kind="hung",
-            phase=order.kind,
-            message=(
-                f"no progress for {exc.seconds:.0f} s while {exc.stage.words}, "
-                f"after {exc.done} batches"
-            ),
-            hint="the stacks of all its processes are in stderr.txt of the log folder",
-            log=str(logs),
-        )
+        return hung(exc, order, logs)
 
     def _stall_of(self, config: LoaderConfig) -> float:
-        if self._stall_s is not None:
-            return self._stall_s
+        if self._policy.hang_after_s is not None:
+            return self._policy.hang_after_s
         facts = self._reference.facts
         batch_s = facts.example_s * (config.batch_size or facts.batch_examples)
         sharing = max(1, config.num_workers)

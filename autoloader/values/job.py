@@ -7,8 +7,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from autoloader.values.config import LoaderConfig
+from autoloader.values.contract import Contract
 from autoloader.values.decode import Stored
-from autoloader.values.outcome import Failure, MemoryReading, Reading, Verdict
+from autoloader.values.outcome import (
+    Failure,
+    Finding,
+    MemoryReading,
+    Reading,
+    Verdict,
+)
 from autoloader.values.scope import DatasetFacts, Scope, ScopeRequest, SourceSpec
 
 WARM_WAVES = 2
@@ -59,6 +66,8 @@ class PassOrder(Stored):
     """Waves of the steady window (timed)."""
     share: int = 0
     """Worker whose share is read (share)."""
+    share_epoch: int = 0
+    """Epoch of which it is read (share)."""
     in_process: bool = False
     """Whether the host runs the pass itself instead of forking for it."""
 
@@ -72,7 +81,9 @@ class Reference:
     folder: str
     seconds: float
     """Wall time of the run, start of the process included."""
-    cautions: tuple[str, ...] = ()
+    contract: Contract | None = None
+    """What all examples that were read keep; None: a replay, which read none."""
+    cautions: tuple[Finding, ...] = ()
     """What is worth knowing of the dataset itself."""
 
 

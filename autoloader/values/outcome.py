@@ -42,6 +42,11 @@ class Finding(Stored):
     hint: str | None = None
     """The usual cause and the way out."""
 
+    @property
+    def sentence(self) -> str:
+        """Code and message, as an error says it."""
+        return f"{self.code}: {self.message}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict(Stored):

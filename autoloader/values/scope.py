@@ -7,6 +7,7 @@ reference (`audit.ledger`); this value says how it was drawn.
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from autoloader.values.contract import Contract, Padding
 from autoloader.values.decode import Stored
 
 Order = Literal["shuffled", "as-is"]
@@ -46,6 +47,11 @@ class ScopeRequest(Stored):
     """Examples of a real epoch; None: what the sampler yields."""
     start_method: str | None = None
     """fork, forkserver or spawn; None: the loader's own, else Python's default."""
+    on_epoch: str | None = None
+    """SPEC of a function that is called with dataset and epoch before each epoch."""
+    contract: Contract | None = None
+    """What every example must be; None: what is the same in one process and in workers
+    is right."""
     time_limit_s: float = 36.0
     """Seconds the reference may take where `examples` is None."""
 
@@ -96,6 +102,10 @@ class Scope(Stored):
     """None for a map-style dataset."""
     start_method: str | None = None
     """How workers are started, where the user says so; None: as the loader does."""
+    on_epoch: str | None = None
+    """SPEC of a function that is called with dataset and epoch before each epoch."""
+    epochs_differ: bool = False
+    """Whether the second epoch has a reference of its own (`set_epoch`, `on_epoch`)."""
 
     def gate_positions(self, batch_size: int, wanted: int) -> list[int]:
         """Return the places in the scope's list that one gate epoch reads.
@@ -170,6 +180,12 @@ class DatasetFacts(Stored):
     """How workers are started: fork, forkserver or spawn."""
     free_shapes: tuple[str, ...] = ()
     """Random fields whose shape differs from reading to reading as well."""
+    padding: tuple[Padding, ...] = ()
+    """Masks of a batch that must tell how long its examples are, by the contract."""
+    left_out: tuple[int | str, ...] = ()
+    """Ids of incomplete examples that a loader may leave out, by the contract."""
+    needs_worker: bool = False
+    """Whether it can only be read where get_worker_info() answers."""
 
     @property
     def random_fields(self) -> tuple[str, ...]:

@@ -2,10 +2,12 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from autoloader.audit.batches import ArrivedBatch, Batches
 from autoloader.audit.ledger import (
     ArrivalLedger,
     LedgerWriter,
@@ -113,3 +115,118 @@ def test_a_list_keeps_order_repeats_and_kinds_of_ids(tmp_path: Path) -> None:
     assert again.ids == [5, "key", 0, "5"]
     assert again.places == [0, 1, 0, 2, 3]
     assert again.indices([4, 0, 2]) == ["5", 5, 5]
+
+
+def test_rows_can_be_added_together(tmp_path: Path) -> None:
+    """As they would be one by one."""
+    writer = LedgerWriter()
+    batch: dict[str, Any] = {"worker": 0, "converted": (), "intact": True}
+    writer.add_batch(epoch=0, batch=0, examples=3, **batch)
+    writer.add_rows(
+        slots=[2, 0],
+        fixed=np.array([BIG, 1], np.uint64),
+        label=[7, BIG],
+        signatures=["[0]", "[1]"],
+        signature=[1, 0],
+        altered=[0, 2],
+    )
+    writer.add_row(slot=1, fixed=5, label=6, signature="[1]")
+    writer.add_batch(epoch=0, batch=1, examples=1, **batch)
+    writer.add_rows(
+        slots=range(1), fixed=[8], label=[9], signatures=["[2]"], signature=[0]
+    )
+
+    writer.write(tmp_path)
+    ledger = ArrivalLedger.read(tmp_path)
+
+    assert [item.rows for item in ledger.batches] == [3, 1]
+    assert ledger.slot.tolist() == [2, 0, 1, 0]
+    assert ledger.fixed.tolist() == [BIG, 1, 5, 8]
+    assert ledger.label.tolist() == [7, BIG, 6, 9]
+    found = [ledger.signatures[place] for place in ledger.signature]
+    assert found == ["[1]", "[0]", "[1]", "[2]"]
+    assert ledger.altered.tolist() == [0, 2, 0, 0]
+
+
+def test_rows_without_a_batch_are_refused() -> None:
+    """They would be counted to none."""
+    sentence = "rows belong to a batch, and none was begun"
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        LedgerWriter().add_row(slot=0, fixed=1, label=1, signature="[]")
+
+
+def test_an_empty_ledger_comes_back_empty(tmp_path: Path) -> None:
+    """A loader that yields nothing."""
+    LedgerWriter().write(tmp_path)
+
+    ledger = ArrivalLedger.read(tmp_path)
+
+    assert (list(ledger.batches), len(ledger.fixed)) == ([], 0)
+
+
+def test_all_files_of_arrivals_are_named_so(tmp_path: Path) -> None:
+    """They are removed by their name once they are judged."""
+    written(tmp_path)
+
+    assert all(file.name.startswith("arrived") for file in tmp_path.iterdir())
+
+
+def test_ten_thousand_examples_take_33_bytes_each(tmp_path: Path) -> None:
+    """In batches of 64, on the disk."""
+    writer = LedgerWriter()
+    for number in range(10_000 // 64):
+        writer.add_batch(
+            epoch=0, batch=number, worker=0, examples=64, converted=(), intact=True
+        )
+        writer.add_rows(
+            slots=range(64),
+            fixed=np.arange(64, dtype=np.uint64),
+            label=np.arange(64, dtype=np.uint64),
+            signatures=["[]"],
+            signature=np.zeros(64, np.int64),
+        )
+    writer.write(tmp_path)
+
+    size = sum(file.stat().st_size for file in tmp_path.iterdir())
+
+    assert size < 33 * 10_000
+
+
+BATCHES = [
+    ArrivedBatch(
+        epoch=0, batch=2, worker=1, examples=4, rows=3, converted=(), intact=True
+    ),
+    ArrivedBatch(
+        epoch=1, batch=2**40, worker=-1, examples=1, rows=0, converted=None, intact=True
+    ),
+    ArrivedBatch(
+        epoch=1, batch=0, worker=0, examples=2, rows=2, converted=(1,), intact=False
+    ),
+]
+
+
+def test_batches_in_an_array_are_what_they_were() -> None:
+    """One by one, and field by field."""
+    batches = Batches.of(BATCHES)
+
+    assert list(batches) == BATCHES
+    assert batches[-1] == BATCHES[-1]
+    assert list(batches[1:]) == BATCHES[1:]
+    assert Batches.of(batches) is batches
+    assert batches.column("batch").tolist() == [2, 2**40, 0]
+    assert batches.column("intact").tolist() == [True, True, False]
+    assert batches.starts().tolist() == [0, 3, 3, 5]
+    assert batches.workers() == {-1, 0, 1}
+    assert batches.conversions() == {(), None, (1,)}
+    assert batches[:1].conversions() == {()}
+    assert batches.are_compared().tolist() == [True, False, True]
+
+
+def test_no_batches_are_told_of_none() -> None:
+    """A pass that brought nothing."""
+    batches = Batches.of([])
+
+    assert (len(batches), list(batches)) == (0, [])
+    assert batches.starts().tolist() == [0]
+    assert (batches.workers(), batches.conversions()) == (set(), set())
+    assert batches.are_compared().tolist() == []

@@ -1,6 +1,7 @@
 """What the user allows, and what strictness adds."""
 
 from autoloader.audit.policy import apply_policy
+from autoloader.values.gate import GatePolicy
 from autoloader.values.outcome import Finding, Verdict
 
 OFFSET = Finding(code="shared_file_offset", count=1, message="shared")
@@ -25,12 +26,14 @@ def test_without_a_policy_the_verdict_stands() -> None:
     """Findings refuse, cautions do not."""
     before = verdict((LOSS,), (IDLE,))
 
-    assert apply_policy(before) == before
+    assert apply_policy(before, GatePolicy()) == before
 
 
 def test_an_allowed_finding_becomes_a_caution() -> None:
     """It is still told, and stands first."""
-    after = apply_policy(verdict((OFFSET,), (IDLE,)), allowed={"shared_file_offset"})
+    after = apply_policy(
+        verdict((OFFSET,), (IDLE,)), GatePolicy(allowed=("shared_file_offset",))
+    )
 
     assert after.passed
     assert after.findings == ()
@@ -39,7 +42,9 @@ def test_an_allowed_finding_becomes_a_caution() -> None:
 
 def test_only_what_is_allowed_is_let_through() -> None:
     """Another finding still refuses."""
-    after = apply_policy(verdict((LOSS, OFFSET), ()), allowed={"shared_file_offset"})
+    after = apply_policy(
+        verdict((LOSS, OFFSET), ()), GatePolicy(allowed=("shared_file_offset",))
+    )
 
     assert not after.passed
     assert after.findings == (LOSS,)
@@ -47,7 +52,7 @@ def test_only_what_is_allowed_is_let_through() -> None:
 
 def test_strictness_refuses_on_cautions() -> None:
     """What is worth knowing is then a fault."""
-    after = apply_policy(verdict((), (IDLE,)), is_strict=True)
+    after = apply_policy(verdict((), (IDLE,)), GatePolicy(is_strict=True))
 
     assert not after.passed
     assert (after.findings, after.cautions) == ((IDLE,), ())
@@ -55,9 +60,11 @@ def test_strictness_refuses_on_cautions() -> None:
 
 def test_what_is_allowed_is_so_under_strictness_too() -> None:
     """The narrower flag holds."""
-    allowed = {"idle_workers", "shared_file_offset"}
+    allowed = ("idle_workers", "shared_file_offset")
 
-    after = apply_policy(verdict((OFFSET,), (IDLE,)), allowed=allowed, is_strict=True)
+    after = apply_policy(
+        verdict((OFFSET,), (IDLE,)), GatePolicy(allowed=allowed, is_strict=True)
+    )
 
     assert after.passed
     assert after.cautions == (OFFSET, IDLE)

@@ -12,6 +12,7 @@ import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 from autoloader.audit.ledger import ReferenceLedger, ScopeList
+from autoloader.child.epochs import EpochCalls
 from autoloader.child.loader import LoaderParts
 from autoloader.child.stages import StageBoard
 from autoloader.child.stream_reference import run_stream_reference
@@ -46,7 +47,9 @@ class Reference:
             request=ScopeRequest(**request),
             folder=str(folder),
         )
-        message = run_stream_reference(order, LoaderParts.of(dataset), board)
+        message = run_stream_reference(
+            order, LoaderParts.of(dataset), EpochCalls(dataset), board
+        )
         board.close()
         self.facts = DatasetFacts.from_dict(message["facts"])
         self.scope = Scope.from_dict(message["scope"])

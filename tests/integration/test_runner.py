@@ -14,6 +14,7 @@ from autoloader.trial.hosting import Isolation
 from autoloader.trial.reference import read_reference
 from autoloader.trial.runner import ProcessRunner
 from autoloader.values.config import LoaderConfig
+from autoloader.values.gate import GatePolicy
 from autoloader.values.job import ReferenceOrder
 from autoloader.values.outcome import Failure, MemoryReading, Reading, Verdict
 from autoloader.values.scope import ScopeRequest, SourceSpec
@@ -43,7 +44,7 @@ def runner_of(
         folder=folder / "trials",
         tmp=tmp,
         isolation=isolation,
-        stall_s=stall_s,
+        policy=GatePolicy(hang_after_s=stall_s),
     )
     with runner:
         yield runner

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from autoloader.measure import proc
-from autoloader.measure.proc import CpuTimes, FileOffset, ProcessMemory
+from autoloader.measure import descriptors, proc
+from autoloader.measure.descriptors import FileOffset
+from autoloader.measure.proc import CpuTimes, ProcessMemory
 
 linux_only = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="reads Linux's /proc"
@@ -198,8 +199,8 @@ def test_a_reaped_child_is_gone(waiting_child: subprocess.Popen[bytes]) -> None:
     assert proc.process_memory(pid) is None
     assert proc.process_stat(pid) is None
     assert proc.thread_count(pid) is None
-    assert proc.readable_offsets(pid) is None
-    assert proc.connected_sockets(pid) is None
+    assert descriptors.readable_offsets(pid) is None
+    assert descriptors.connected_sockets(pid) is None
 
 
 @pytest.mark.parametrize(
@@ -325,7 +326,7 @@ def test_only_regular_files_open_for_reading_have_offsets(tmp_path: Path) -> Non
     plant_descriptor(tmp_path, 9, str(tmp_path))
     plant_descriptor(tmp_path, 10, "socket:[1591]")
 
-    offsets = proc.readable_offsets(7, tmp_path)
+    offsets = descriptors.readable_offsets(7, tmp_path)
 
     assert offsets == {
         3: FileOffset(position_bytes=4, path=str(data)),
@@ -340,19 +341,19 @@ def test_a_descriptor_closed_meanwhile_has_no_offset(tmp_path: Path) -> None:
     plant_descriptor(tmp_path, 3, str(data))
     (tmp_path / "proc/7/fdinfo/3").unlink()
 
-    assert proc.readable_offsets(7, tmp_path) == {}
+    assert descriptors.readable_offsets(7, tmp_path) == {}
 
 
 def test_descriptor_flags_are_octal() -> None:
     """Read as decimal, they would name other modes."""
-    info = proc.parse_descriptor_info("pos:\t12\nflags:\t02100001\nmnt_id:\t27\n")
+    info = descriptors.parse_descriptor_info("pos:\t12\nflags:\t02100001\nmnt_id:\t27\n")
 
     assert info == (12, 0o2100001)
 
 
 def test_an_empty_descriptor_text_has_no_offset() -> None:
     """An ended process leaves it empty."""
-    assert proc.parse_descriptor_info("") is None
+    assert descriptors.parse_descriptor_info("") is None
 
 
 @linux_only
@@ -363,9 +364,9 @@ def test_offsets_of_this_process_move_as_it_reads(tmp_path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     written = os.open(tmp_path / "log", os.O_WRONLY | os.O_CREAT)
 
-    before = proc.readable_offsets(os.getpid())
+    before = descriptors.readable_offsets(os.getpid())
     os.read(descriptor, 6)
-    after = proc.readable_offsets(os.getpid())
+    after = descriptors.readable_offsets(os.getpid())
     os.close(descriptor)
     os.close(written)
 
@@ -384,7 +385,7 @@ def test_a_removed_file_keeps_its_offset(tmp_path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     path.unlink()
 
-    offsets = proc.readable_offsets(os.getpid())
+    offsets = descriptors.readable_offsets(os.getpid())
     os.close(descriptor)
 
     assert offsets
@@ -393,12 +394,12 @@ def test_a_removed_file_keeps_its_offset(tmp_path: Path) -> None:
 
 def test_only_established_tcp_sockets_are_connected() -> None:
     """Listening sockets and those that wait for their end are not."""
-    assert proc.parse_tcp_sockets(TCP) == {"2001"}
+    assert descriptors.parse_tcp_sockets(TCP) == {"2001"}
 
 
 def test_only_joined_unix_sockets_are_connected() -> None:
     """Named, hidden and unnamed ones are told by their state."""
-    assert proc.parse_unix_sockets(UNIX) == {"1591", "1593"}
+    assert descriptors.parse_unix_sockets(UNIX) == {"1591", "1593"}
 
 
 def test_connected_sockets_are_counted_once_each(tmp_path: Path) -> None:
@@ -416,19 +417,19 @@ def test_connected_sockets_are_counted_once_each(tmp_path: Path) -> None:
         plant_descriptor(root, number, f"socket:[{inode}]")
     plant_descriptor(root, 20, "anon_inode:[eventpoll]")
 
-    assert proc.connected_sockets(7, root) == 3
+    assert descriptors.connected_sockets(7, root) == 3
 
 
 @linux_only
 def test_connections_of_this_process_are_counted() -> None:
     """Both ends of a Unix pair and of a TCP connection, but not the listener."""
-    before = proc.connected_sockets(os.getpid())
+    before = descriptors.connected_sockets(os.getpid())
     with socket.create_server(("127.0.0.1", 0)) as server:
         client = socket.create_connection(server.getsockname())
         accepted, _ = server.accept()
         one, other = socket.socketpair()
         with client, accepted, one, other:
-            during = proc.connected_sockets(os.getpid())
+            during = descriptors.connected_sockets(os.getpid())
 
     assert before is not None
     assert during == before + 4

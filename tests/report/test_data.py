@@ -238,16 +238,14 @@ def test_trials_are_counted_by_fate_and_failed_ones_explained() -> None:
     assert report.failed[1].log == "logs/0007-gate"
 
 
-def test_cautions_of_dataset_and_choice_are_kept() -> None:
-    """Those of the dataset come first."""
+def test_cautions_are_kept() -> None:
+    """With their codes: those of the dataset are in each verdict already."""
     caution = {"code": "idle_workers", "message": "1 of 4 made no batch", "hint": None}
     found = result(RATES, target=RATE_1000, sources=SOURCES, cautions=[caution])
-    reference = replace(found.reference, cautions=("examples are tiny",))
 
-    report = TuneReport.of(replace(found, reference=reference))
+    report = TuneReport.of(found)
 
     assert [(item.code, item.message) for item in report.cautions] == [
-        (None, "examples are tiny"),
         ("idle_workers", "1 of 4 made no batch"),
     ]
 

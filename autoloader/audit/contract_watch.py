@@ -1,0 +1,139 @@
+"""Count the examples that break a contract, and say it in one sentence.
+
+What breaks it is decided in `audit.contract`; nothing is refused here: whether a
+finding refuses the dataset, the contract's rules say.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from autoloader.audit.contract import ContractCheck, counted
+from autoloader.values.outcome import MAX_IDS, Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from autoloader.audit.contract import Kinds
+    from autoloader.values.contract import Contract
+
+MAX_WORDS = 3
+"""Different faults that a finding words; the others it counts."""
+
+_CODE = "contract_violation"
+
+
+class Breaches:
+    """Examples with a fault, counted and said in one sentence."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.ids: list[int | str] = []
+        self._words: Counter[str] = Counter()
+
+    def add(self, words: Sequence[str], ids: Sequence[int | str], count: int) -> None:
+        """Note that examples, some of them by id, all show these faults."""
+        self.count += count
+        self.ids += ids[: MAX_IDS - len(self.ids)]
+        for word in words:
+            self._words[word] += count
+
+    def sentence(self, seen: int, verb: tuple[str, str]) -> str:
+        """Return how many of `seen` examples show what.
+
+        Args:
+            seen: examples looked at.
+            verb: what is said of one example, and of several.
+        """
+        more = self.count - len(self.ids)
+        listed = ", ".join(map(str, self.ids)) + (f" and {more} more" if more else "")
+        ranked = sorted(self._words, key=lambda word: -self._words[word])
+        faults = "; ".join(ranked[:MAX_WORDS])
+        others = len(ranked) - MAX_WORDS
+        return (
+            f"{self.count} of {counted(seen, 'example')} {verb[self.count != 1]}: "
+            f"{'id' if self.count == 1 else 'ids'} {listed}: {faults}"
+            + (f"; and {counted(others, 'other fault')}" if others > 0 else "")
+        )
+
+
+class ContractWatch:
+    """Holds each example that is read against a contract, and keeps what breaks it."""
+
+    def __init__(self, contract: Contract) -> None:
+        self._check = ContractCheck(contract)
+        self._breaches = Breaches()
+        self._keeps_ids = contract.rules.filtered
+        self.seen = 0
+        self.incomplete: list[int | str] = []
+        """Ids of all examples that break it; kept only where `rules.filtered`."""
+
+    def note(
+        self, example_id: int | str, kinds: Kinds, label_value: int | None
+    ) -> bool:
+        """Hold one example against the contract, once; return whether it keeps it."""
+        self.seen += 1
+        words = self._check.violations(kinds, label_value)
+        if not words:
+            return True
+        self._breaches.add(words, (example_id,), 1)
+        if self._keeps_ids:
+            self.incomplete.append(example_id)
+        return False
+
+    def finding(self) -> Finding | None:
+        """Return what was found, None where every example keeps the contract.
+
+        Whether it refuses the dataset or is a caution, `rules.incomplete` says.
+        """
+        found = self._breaches
+        if not found.count:
+            return None
+        verb = ("breaks the contract", "break the contract")
+        return Finding(
+            code=_CODE,
+            count=found.count,
+            ids=tuple(found.ids),
+            message=found.sentence(self.seen, verb),
+            hint="usual cause: a file that is damaged, or of another form than the "
+            "rest; mend or leave out what is named, correct the contract, or have it "
+            "named only: rules: {incomplete: allow}",
+        )
+
+
+def others_finding(found: Breaches, seen: int) -> Finding | None:
+    """Return what differs from the other examples, where no contract says more."""
+    if not found.count:
+        return None
+    verb = ("differs from the others", "differ from the others")
+    return Finding(
+        code=_CODE,
+        count=found.count,
+        ids=tuple(found.ids),
+        message=found.sentence(seen, verb),
+        hint="usual cause: a file of another form than the rest, such as a grey image "
+        "among coloured ones; convert it in the dataset, leave it out, or give a "
+        "collate_fn that takes both",
+    )
+
+
+def count_finding(contract: Contract, length: int | None) -> Finding | None:
+    """Return that the dataset has another length than the contract says.
+
+    Args:
+        contract: what is right.
+        length: examples of the dataset; None where that is not known.
+    """
+    wanted = contract.examples
+    if wanted is None or length is None or wanted == length:
+        return None
+    return Finding(
+        code=_CODE,
+        count=abs(wanted - length),
+        message=(
+            f"the dataset has {counted(length, 'example')}, the contract says {wanted}"
+        ),
+        hint="usual cause: files that are missing or new; if that is meant, correct "
+        "`examples` in the contract",
+    )

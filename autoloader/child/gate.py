@@ -1,0 +1,162 @@
+"""The gate's pass: read whole epochs with digests, and keep what else tells of faults.
+
+Runs in a process of its own, that has read nothing before. What is right is decided in
+`audit`, by the parent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from autoloader.audit.ledger import LedgerWriter
+from autoloader.child.collating import CollateWatch
+from autoloader.child.growth import GrowthWatch
+from autoloader.child.last_words import SUSPECTS
+from autoloader.child.loader import ListSampler
+from autoloader.child.padding import PaddingWatch
+from autoloader.child.randomness import RandomnessWatch, probe_workers
+from autoloader.child.recorder import Arrivals, record
+from autoloader.child.stages import Stage
+from autoloader.child.suspects import find_suspects
+from autoloader.measure.descriptors import FileOffset, readable_offsets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch.utils.data import DataLoader
+
+    from autoloader.child.context import TrialContext
+    from autoloader.child.digest import DigestPlan
+    from autoloader.child.recorder import Carried, TaggingSampler
+
+
+def gate_pass(context: TrialContext) -> dict[str, Any]:
+    """Read whole epochs, write what arrived, and tell what else was seen.
+
+    One torch thread, as in workers and reference: sums of floats then agree to the bit.
+    """
+    torch.set_num_threads(1)
+    entries = context.entries()
+    loader = context.loader(entries)
+    note_suspects(context)
+    watches = _Watches(context, loader)
+    watches.read(loader)
+    context.board.enter(Stage.SHUTTING_DOWN)
+    del loader
+    probed = _probe(context, watches.plan)
+    context.calls.begin(0)
+    lists = [] if watches.arrivals.is_by_row else context.lists(entries)
+    watches.arrivals.ledger.write(Path(context.order.logs))
+    return {
+        **watches.to_dict(probed),
+        "in_order": getattr(context.parts.loader, "in_order", True),
+        "collated_otherwise": watches.collate.differing(context.parts.dataset, lists),
+    }
+
+
+def note_suspects(context: TrialContext) -> None:
+    """Write what forked workers would inherit, to be read if they hang or die."""
+    config = context.order.config
+    if not config.num_workers or context.facts.start_method != "fork":
+        return
+    ours = str(Path(context.order.logs).parent)
+    own = (ours, context.order.reference, tempfile.gettempdir())
+    found = find_suspects(context.parts.dataset, own=own)
+    (Path(context.order.logs) / SUSPECTS).write_text(json.dumps(found), "utf-8")
+
+
+class _Watches:
+    """All that is kept of what a loader delivers."""
+
+    def __init__(self, context: TrialContext, loader: DataLoader[Any]) -> None:
+        self._context = context
+        self.plan = context.plan()
+        self.collate = CollateWatch(loader.collate_fn)
+        self._tagging: TaggingSampler = record(loader, self.plan)
+        self.arrivals = Arrivals(LedgerWriter(), self.plan)
+        self._randomness = RandomnessWatch()
+        self._padding = PaddingWatch(context.facts.padding)
+        self._growth = GrowthWatch()
+        self._moved: list[str] = []
+        self._was_cut = False
+
+    def read(self, loader: DataLoader[Any]) -> None:
+        """Read the epochs that were ordered."""
+        for epoch in range(self._context.order.epochs):
+            self._tagging.epoch = epoch
+            self._context.board.enter(Stage.STARTING_WORKERS)
+            self._context.calls.begin(epoch)
+            before = readable_offsets(os.getpid())
+            self._read_epoch(loader)
+            self._moved += _moved(before, readable_offsets(os.getpid()))
+            self._growth.note(loader)
+
+    def _read_epoch(self, loader: DataLoader[Any]) -> None:
+        most, board = self._context.most_batches(), self._context.board
+        for place, carried in enumerate(loader):
+            if place == 0:
+                board.enter(Stage.LOADING)
+            self._note(carried)
+            board.advance()
+            if most is not None and place + 1 >= most:
+                self._was_cut = True
+                break
+
+    def _note(self, carried: Carried) -> None:
+        self.arrivals.add(carried)
+        self._padding.note(carried)
+        if self.plan.random:
+            self._randomness.note(carried)
+        else:
+            self.collate.note(carried)
+
+    def to_dict(self, probed: dict[int, list[int]]) -> dict[str, Any]:
+        """Return what was kept, as a message.
+
+        Args:
+            probed: what each worker read of the same ids.
+        """
+        has_workers = self._context.order.config.num_workers > 0
+        return {
+            "count_path": self.arrivals.count_path,
+            "batch_bytes": self.arrivals.batch_bytes,
+            "was_cut": self._was_cut,
+            "randomness": self._randomness.to_dict(probed),
+            "moved_offsets": sorted(set(self._moved)) if has_workers else [],
+            "padding_broken": self._padding.to_list(),
+            "growth": self._growth.to_dict(),
+        }
+
+
+def _probe(context: TrialContext, plan: DigestPlan) -> dict[int, list[int]]:
+    """Give all workers the same ids once, where there are random fields."""
+    config = context.order.config
+    entries = context.entries()
+    is_list = entries is not None and context.facts.batching == "size"
+    if not plan.random or config.num_workers < 2 or not is_list or entries is None:
+        return {}
+    context.board.enter(Stage.STARTING_WORKERS)
+    same = entries[: context.size]
+    if len(same) < context.size:
+        return {}
+    fresh = replace(config, persistent_workers=False)
+    sampler = ListSampler(same * config.num_workers)
+    return probe_workers(context.build(fresh, sampler), plan)
+
+
+def _moved(
+    before: dict[int, FileOffset] | None, after: dict[int, FileOffset] | None
+) -> Iterator[str]:
+    """Yield names of files whose offset workers moved under the training process."""
+    earlier = before or {}
+    for descriptor, offset in (after or {}).items():
+        known = earlier.get(descriptor)
+        if known is not None and known.path == offset.path and known != offset:
+            yield Path(offset.path).name

@@ -1,0 +1,105 @@
+"""What logs say: the last exception, and where processes stand."""
+
+from pathlib import Path
+
+from autoloader.child.last_words import last_raised, read_end, standing_places
+
+SITE = "/usr/lib/python3/site-packages"
+
+PICKLING = """\
+Traceback (most recent call last):
+  File "/usr/lib/python3.11/multiprocessing/queues.py", line 244, in _feed
+    obj = _ForkingPickler.dumps(obj)
+  File "/usr/lib/python3.11/multiprocessing/reduction.py", line 51, in dumps
+    cls(buf, protocol).dump(obj)
+AttributeError: Can't pickle local object 'D.__getitem__.<locals>.<lambda>'
+"""
+
+CHAINED = """\
+some print of the dataset: ValueError: not this one
+Traceback (most recent call last):
+  File "data.py", line 3, in __iter__
+    raise KeyError("x")
+KeyError: 'x'
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "data.py", line 5, in __iter__
+    raise package.errors.IndexFileGone("index file vanished") from exc
+package.errors.IndexFileGone: index file vanished
+a line after it
+"""
+
+
+def test_the_last_exception_is_read_with_its_words() -> None:
+    """Whatever was printed before and after."""
+    found = last_raised(CHAINED)
+
+    assert found is not None
+    assert (found.kind, found.words) == ("IndexFileGone", "index file vanished")
+
+
+def test_a_feeder_threads_exception_is_read() -> None:
+    """It is on stderr only, while the loader waits for ever."""
+    found = str(last_raised(PICKLING))
+
+    assert found == (
+        "AttributeError: Can't pickle local object 'D.__getitem__.<locals>.<lambda>'"
+    )
+
+
+def test_an_exception_without_words_is_its_type() -> None:
+    """`raise StopIteration` has no text."""
+    text = 'Traceback (most recent call last):\n  File "a", line 1\nMemoryError\n'
+
+    assert str(last_raised(text)) == "MemoryError"
+
+
+def test_a_log_without_a_traceback_has_no_exception() -> None:
+    """A line that looks like one is none; a traceback may be cut short."""
+    assert last_raised("ValueError: printed by the dataset\n") is None
+    assert last_raised("Traceback (most recent call last):\n  File") is None
+    assert last_raised("Traceback (most recent call last):\n  x\n*** odd\n") is None
+
+
+def test_places_are_the_users_innermost_code() -> None:
+    """Python's and PyTorch's own frames are passed over, a library is named."""
+    import sysconfig
+
+    paths = sysconfig.get_paths()
+    log = f"""\
+Fatal: whatever
+Current thread 0x00007f (most recent call first):
+  File "{paths["stdlib"]}/threading.py", line 324 in wait
+  File "{paths["purelib"]}/polars/frame.py", line 12 in collect
+  File "/home/me/data.py", line 33 in __getitem__
+  File "{paths["purelib"]}/torch/utils/data/_utils/fetch.py", line 54 in fetch
+
+Thread 0x00007e (most recent call first):
+  File "{paths["stdlib"]}/multiprocessing/queues.py", line 220 in _feed
+  File "{paths["stdlib"]}/threading.py", line 900 in run
+Current thread 0x00007d (most recent call first):
+  File "{paths["purelib"]}/torch/utils/data/dataloader.py", line 1300 in _try_get_data
+  File "/opt/autoloader/child/gate.py", line 100 in _read_epoch
+  File "/home/me/train.py", line 1 in <module>
+Current thread 0x00007c (most recent call first):
+  File "/home/me/data.py", line 33 in __getitem__
+"""
+
+    assert standing_places(log) == [
+        "__getitem__ (data.py:33), in polars",
+        "__getitem__ (data.py:33)",
+    ]
+
+
+def test_only_the_end_of_a_log_is_read(tmp_path: Path) -> None:
+    """A chatty dataset prints gigabytes; what is no UTF-8 does not matter."""
+    file = tmp_path / "stderr.txt"
+    file.write_bytes(b"x" * (2 << 20) + b"\xff the end")
+
+    found = read_end(file)
+
+    assert found.endswith("\ufffd the end")
+    assert len(found) == 1 << 20
+    assert read_end(tmp_path / "missing") == ""
