@@ -110,6 +110,7 @@ class _MapReference:
             drop_last=self._parts.drop_last,
             start_method=request.start_method,
             on_epoch=request.on_epoch,
+            contract=request.contract,
             epochs_differ=self._epochs > 1,
         )
         facts = self._facts(plan, scope_list.cuts, needs_worker=needs_worker)

@@ -107,6 +107,7 @@ def run_stream_reference(
         start_method=request.start_method,
         stream=stream,
         on_epoch=request.on_epoch,
+        contract=request.contract,
         epochs_differ=epochs_differ,
     )
     facts = replace(

@@ -84,6 +84,7 @@ def recommend(evidence: Evidence) -> Recommendation:
             "knobs": _knobs(evidence),
             "verified": _verified(evidence),
             "cautions": _cautions(evidence),
+            "contract": _contract(evidence),
             "needs": _needs(evidence),
             "scope": _scope(evidence),
             "machine": evidence.machine.to_dict(),
@@ -105,6 +106,22 @@ def _settings(evidence: Evidence) -> dict[str, Any]:
     if evidence.reference.facts.batching == "lists":
         del settings["batch_size"]
     return settings
+
+
+def _contract(evidence: Evidence) -> dict[str, Any] | None:
+    """Return what all examples kept; the range of labels is content, and stays out."""
+    contract = evidence.reference.contract
+    if contract is None:
+        return None
+    asked = evidence.reference.scope.contract
+    rules = contract.rules if asked is None else asked.rules
+    return {
+        "held": asked is not None,
+        "fields": [field.to_dict() for field in contract.fields],
+        "equal_sizes": [list(group) for group in contract.equal_sizes],
+        "rules": rules.to_dict(),
+        "seen": contract.seen,
+    }
 
 
 def versions() -> dict[str, str]:
@@ -327,8 +344,10 @@ def _needs(evidence: Evidence) -> dict[str, Any]:
 
 def _scope(evidence: Evidence) -> dict[str, Any]:
     scope, facts = evidence.reference.scope, evidence.reference.facts
+    held = scope.to_dict()
+    del held["contract"]  # a section of its own
     return {
-        **scope.to_dict(),
+        **held,
         "dataset_class": facts.name,
         "start_method": facts.start_method,
         "fields": [item.to_dict() for item in facts.fields],

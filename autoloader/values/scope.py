@@ -104,6 +104,8 @@ class Scope(Stored):
     """How workers are started, where the user says so; None: as the loader does."""
     on_epoch: str | None = None
     """SPEC of a function that is called with dataset and epoch before each epoch."""
+    contract: Contract | None = None
+    """What every example was held to; None: there was no contract."""
     epochs_differ: bool = False
     """Whether the second epoch has a reference of its own (`set_epoch`, `on_epoch`)."""
 
