@@ -184,13 +184,16 @@ class ScopeList:
 
     def indices(self, entries: Sequence[int]) -> list[Any]:
         """Return the indices at the given entries of the list."""
-        if isinstance(self.places, Ints):
-            places = self.places.take(entries)
-        else:
-            places = [self.places[entry] for entry in entries]
+        places = self.places_at(entries)
         if isinstance(self.ids, Ints):
             return self.ids.take(places)
         return [self.ids[place] for place in places]
+
+    def places_at(self, entries: Sequence[int]) -> list[int]:
+        """Return the places of the ids at the given entries of the list."""
+        if isinstance(self.places, Ints):
+            return self.places.take(entries)
+        return [self.places[entry] for entry in entries]
 
 
 def _distinct(

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autoloader.audit.ledger import ArrivalLedger, ReferenceLedger
 from autoloader.audit.shares import Delivery, Key
@@ -122,12 +123,20 @@ class StreamArrivals:
         """Return how often each example arrived in an epoch."""
         return Counter(key for _, key, _ in self.rows(epoch))
 
-    def broken(self, epoch: int) -> set[int]:
-        """Return places of rows in batches that were changed after their collate."""
+    def broken(self, epoch: int, spoilt: NDArray[np.bool_]) -> set[int]:
+        """Return places of rows in batches that were changed after their collate.
+
+        Args:
+            epoch: whose batches.
+            spoilt: for each row whether it differs from its example: where one of a
+                batch does, that one is it, and the others are not named.
+        """
         return {
             first + at
             for batch, first in zip(self._ledger.batches, self._first, strict=False)
-            if batch.epoch == epoch and not batch.intact
+            if batch.epoch == epoch
+            and not batch.intact
+            and not spoilt[first : first + batch.rows].any()
             for at in range(batch.rows)
         }
 

@@ -289,7 +289,7 @@ class _StreamJudging:
 
     def _note_spoilt(self, epoch: int) -> None:
         """Rows that differ from their example, and batches that were changed later."""
-        broken = self._arrivals.broken(epoch)
+        broken = self._arrivals.broken(epoch, self._spoilt)
         for row, key, name in self._arrivals.rows(epoch):
             if self._spoilt[row] or row in broken:
                 known = self._names.of(key, 1)[0] if key in self._names else name

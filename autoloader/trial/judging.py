@@ -139,7 +139,7 @@ def _expected_list(
     return Expectation(
         ids=listed.ids,
         cuts=cuts,
-        places=[listed.places[entry] for entry in entries],
+        places=listed.places_at(entries),
         epochs=order.epochs,
         batch_size=size,
         drop_last=scope.drop_last,

@@ -15,6 +15,7 @@ from autoloader.audit.ledger import ArrivalLedger, LedgerWriter
 from autoloader.audit.randomness import judge_randomness
 from autoloader.child import batch_digest
 from autoloader.child.batch_digest import LEAST_ROW_BYTES, BatchDigest
+from autoloader.child.columns import row_digests
 from autoloader.child.digest import DigestPlan
 from autoloader.child.makes import ExampleReader
 from autoloader.child.recorder import Arrivals, Carried, RecordingCollate, record
@@ -268,9 +269,7 @@ def test_large_rows_that_torch_stacks_are_not_read_again() -> None:
     examples = [(torch.rand(LARGE), 1)] * 2
     for collate, times in ((default_collate, 0), (stacked_alone, 1)):
         recording = RecordingCollate(collate, PLAN, is_single=False)
-        with mock.patch.object(
-            batch_digest, "row_digests", wraps=batch_digest.row_digests
-        ) as read:
+        with mock.patch.object(batch_digest, "row_digests", wraps=row_digests) as read:
             recording(examples)
         assert read.call_count == times
 
