@@ -10,7 +10,7 @@ from autoloader.values.outcome import Finding, Verdict
 
 
 def ledger(*epochs: dict[int, list[int]]) -> ArrivalLedger:
-    """Return what arrived: for each epoch the digests of each worker, one batch each."""
+    """Return what arrived: for each epoch the digests of each worker, in one batch."""
     batches, digests = [], []
     for epoch, by_worker in enumerate(epochs):
         for number, (worker, delivered) in enumerate(by_worker.items()):
@@ -83,7 +83,7 @@ def test_a_replayed_epoch_is_the_same_for_every_worker() -> None:
 
 
 def test_verdicts_of_epochs_become_one() -> None:
-    """A finding keeps the epoch that shows it most; nothing is both fault and caution."""
+    """A finding keeps the epoch that shows it most."""
     later = replace(LOST, count=5)
 
     found = merged([verdict(LOST), verdict(later, cautions=(IDLE,))])

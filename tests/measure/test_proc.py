@@ -346,7 +346,9 @@ def test_a_descriptor_closed_meanwhile_has_no_offset(tmp_path: Path) -> None:
 
 def test_descriptor_flags_are_octal() -> None:
     """Read as decimal, they would name other modes."""
-    info = descriptors.parse_descriptor_info("pos:\t12\nflags:\t02100001\nmnt_id:\t27\n")
+    info = descriptors.parse_descriptor_info(
+        "pos:\t12\nflags:\t02100001\nmnt_id:\t27\n"
+    )
 
     assert info == (12, 0o2100001)
 

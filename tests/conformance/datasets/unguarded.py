@@ -1,0 +1,9 @@
+"""A script that trains where it is imported: it has no guard."""
+
+from torch.utils.data import DataLoader
+
+from tests.conformance.faultless import Honest
+
+dataset = Honest()
+for _batch in DataLoader(dataset, batch_size=8, num_workers=1):
+    pass

@@ -1,0 +1,50 @@
+"""Every hazard of the list is named by its right code, or says why it does not run."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.hazard import Case
+from tests.conformance.listed import HAZARDS
+from tests.conformance.running import differences, run
+
+CASES = [
+    pytest.param(
+        case,
+        id="-".join(
+            part
+            for part in (
+                hazard.id,
+                case.dataset.partition(":")[2],
+                case.start_method,
+                str(number),
+            )
+            if part
+        ),
+    )
+    for hazard in HAZARDS
+    for number, case in enumerate(hazard.cases)
+]
+
+
+def test_the_list_is_whole() -> None:
+    """113 hazards, each once; all run here, or say why not."""
+    names = [hazard.id for hazard in HAZARDS]
+
+    assert len(names) == len(set(names)) == 113
+    assert [item.id for item in HAZARDS if item.elsewhere and not _exists(item)] == []
+
+
+def _exists(item: object) -> bool:
+    path, _, name = str(getattr(item, "elsewhere", "")).partition("::")
+    file = Path(__file__).parents[2] / path
+    return file.is_file() and f"def {name}(" in file.read_text(encoding="utf-8")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("case", CASES)
+def test_a_hazard_is_named(case: Case, tmp_path: Path) -> None:
+    """The check says what is wrong, and nothing of what is in the data."""
+    said = run(case, tmp_path)
+
+    assert differences(case, said) == []
