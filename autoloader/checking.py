@@ -63,7 +63,14 @@ class CheckResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the shape of `check --json`: the first run that did not pass leads."""
-        runs = [_run(config, item) for config, item in self.runs]
+        method = self.reference.facts.start_method
+        runs = [
+            {
+                **_run(config, item),
+                "start_method": method if config.num_workers else None,
+            }
+            for config, item in self.runs
+        ]
         leading = next((run for run in runs if run["status"] != "passed"), runs[0])
         scope = self.reference.scope
         return {

@@ -36,6 +36,7 @@ class FakeRunner:
     epoch_examples: int = 1600
     calls: list[tuple[str, LoaderConfig]] = field(default_factory=list)
     isolation: str = "fork"
+    start_method: str = "fork"
 
     def gate(self, config: LoaderConfig, *, examples: int) -> Verdict | Failure:
         """Refuse what is wrong, in the whole verification or always."""

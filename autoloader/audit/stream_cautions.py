@@ -60,6 +60,22 @@ def length_caution(declared: int, read: int, *, is_complete: bool) -> Finding | 
     )
 
 
+def moving_length_caution(before: int, after: int | None) -> Finding:
+    """Return the caution that `len(dataset)` changes when the loader's is asked for.
+
+    Args:
+        before: what it said first.
+        after: what it said then; None: nothing any more.
+    """
+    said = "nothing" if after is None else f"{after}"
+    return Finding(
+        code="length_misdeclared",
+        count=abs(before - (after or 0)),
+        message=f"len(dataset) says {before}, and {said} once len(loader) was asked",
+        hint="to ask a length must change nothing: it may be asked at any time",
+    )
+
+
 def workers_caution(working: int, workers: int) -> Finding | None:
     """Return the caution that some workers, or all but one, delivered nothing."""
     if working >= workers:

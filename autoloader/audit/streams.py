@@ -216,7 +216,9 @@ class _StreamJudging:
     def _judge_repeats(self, epoch: int) -> None:
         deliveries = self._deliveries(epoch).values()
         again, is_clear = repeats_of(deliveries, self._telling)
-        if is_clear:
+        # a shuffled stream that repeats itself may draw whole parts of it again
+        may_repeat = self._telling.repeats and not self._expected.keeps_order
+        if is_clear and not may_repeat:
             self._note_extra(epoch, again)
         else:
             self._doubtful = max(self._doubtful, again.total())

@@ -125,7 +125,10 @@ class TrialContext:
         if stream is None:
             return None
         wanted = min(self.order.examples, self.scope.examples)
-        batches = -(-wanted // self.size)
+        size = self.size
+        if self.facts.by_rows:
+            size = max(1, int(self.facts.batch_examples))
+        batches = -(-wanted // size)
         if stream.is_complete and self.order.examples >= self.scope.examples:
             workers = max(1, self.order.config.num_workers)
             return (batches + workers) * (workers + 1)
@@ -137,4 +140,5 @@ class TrialContext:
             random=frozenset(self.facts.random_fields),
             free_shapes=frozenset(self.facts.free_shapes),
             label=self.facts.label,
+            by_rows=self.facts.by_rows,
         )

@@ -171,6 +171,8 @@ class DigestPlan:
     """Names of random fields whose shape differs as well."""
     label: str | None = None
     """Name of the label's field."""
+    by_rows: bool = False
+    """Whether an element of a stream that is a batch is taken apart."""
 
     def digest(self, example: Any) -> ExampleDigest:
         """Return the digests of an example."""

@@ -11,6 +11,7 @@ import time
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from autoloader.child.last_words import last_raised
 from autoloader.values.outcome import Failure
 
 if TYPE_CHECKING:
@@ -78,6 +79,16 @@ def failure_of(
             exception=type(exc).__name__,
             log=log,
         )
+    caught = _CAUGHT.search(whole)
+    if caught is not None:
+        return Failure(
+            kind="worker_exception",
+            phase=phase,
+            message=f"worker {caught[2]} raised {caught[1]}: {_words(texts[0])}",
+            hint="the traceback is in stderr.txt of the log folder",
+            exception=caught[1],
+            log=log,
+        )
     died = _worker_death(_exit_codes(exc), texts, phase, log)
     if died is not None:
         return died
@@ -87,16 +98,6 @@ def failure_of(
             phase=phase,
             message="the trial could not allocate memory",
             exception="MemoryError",
-            log=log,
-        )
-    caught = _CAUGHT.search(whole)
-    if caught is not None:
-        return Failure(
-            kind="worker_exception",
-            phase=phase,
-            message=f"worker {caught[2]} raised {caught[1]}: {_last_line(texts[0])}",
-            hint="the traceback is in stderr.txt of the log folder",
-            exception=caught[1],
             log=log,
         )
     return Failure(
@@ -149,10 +150,10 @@ def _worker_death(
     codes: list[int], texts: list[str], phase: str, log: str
 ) -> Failure | None:
     """Return the failure of a dead worker, by exit code or by PyTorch's words."""
-    for code in codes:
+    for code in sorted(codes, key=lambda code: (code == 0, code)):
         if code < 0:
             return _killed(signal_name(-code), phase, log)
-        return _left(code, phase, log)
+        return _left(code, phase, log)  # one that is done leaves with 0: last
     for text in texts:
         by_signal = _SIGNAL.search(text)
         if by_signal is not None:
@@ -214,6 +215,12 @@ def _name_of_words(words: str) -> str:
         if signal.strsignal(item) == words.strip():
             return item.name
     return words.strip()
+
+
+def _words(text: str) -> str:
+    """Return what the exception in a worker's traceback says, its first line."""
+    raised = last_raised(text)
+    return _last_line(text) if raised is None else str(raised)
 
 
 def _last_line(text: str) -> str:

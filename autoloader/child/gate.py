@@ -27,6 +27,9 @@ from autoloader.child.stages import Stage
 from autoloader.child.suspects import find_suspects
 from autoloader.measure.descriptors import FileOffset, readable_offsets
 
+LOOKED_AT = 16
+"""Batches of an epoch after which file offsets are looked at; about 0.1 ms each."""
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -85,6 +88,7 @@ class _Watches:
         self._padding = PaddingWatch(context.facts.padding)
         self._growth = GrowthWatch()
         self._moved: list[str] = []
+        self._offsets: dict[int, FileOffset] | None = None
         self._was_cut = False
 
     def read(self, loader: DataLoader[Any]) -> None:
@@ -93,9 +97,9 @@ class _Watches:
             self._tagging.epoch = epoch
             self._context.board.enter(Stage.STARTING_WORKERS)
             self._context.calls.begin(epoch)
-            before = readable_offsets(os.getpid())
+            self._offsets = readable_offsets(os.getpid())
             self._read_epoch(loader)
-            self._moved += _moved(before, readable_offsets(os.getpid()))
+            self._note_offsets()
             self._growth.note(loader)
 
     def _read_epoch(self, loader: DataLoader[Any]) -> None:
@@ -104,6 +108,8 @@ class _Watches:
             if place == 0:
                 board.enter(Stage.LOADING)
             self._note(carried)
+            if place < LOOKED_AT:
+                self._note_offsets()
             board.advance()
             if most is not None and place + 1 >= most:
                 self._was_cut = True
@@ -116,6 +122,16 @@ class _Watches:
             self._randomness.note(carried)
         else:
             self.collate.note(carried)
+
+    def _note_offsets(self) -> None:
+        """Keep the names of files whose offset is another one than at the last look.
+
+        Looked at more than once: an epoch over the same list may leave a file where the
+        last one did.
+        """
+        now = readable_offsets(os.getpid())
+        self._moved += _moved(self._offsets, now)
+        self._offsets = now
 
     def to_dict(self, probed: dict[int, list[int]]) -> dict[str, Any]:
         """Return what was kept, as a message.

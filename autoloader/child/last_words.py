@@ -20,6 +20,7 @@ MOST_CHARACTERS = 300
 LOG_BYTES = 1 << 20
 """End of a log that is read."""
 
+_TRACEBACK = "Traceback (most recent call last):\n"
 _RAISED = re.compile(r"^((?:\w+\.)*\w+)(?:: (.*))?$")
 _FRAME = re.compile(r'^  File "([^"]+)", line (\d+) in (.+)$')
 
@@ -54,10 +55,14 @@ def last_raised(log: str) -> Raised | None:
     Args:
         log: what a trial and its workers printed on stderr.
     """
-    _, mark, rest = log.rpartition("Traceback (most recent call last):\n")
-    if not mark:
-        return None
-    for line in rest.splitlines():
+    found = [_ending(part) for part in log.split(_TRACEBACK)[1:]]
+    told = [item for item in found if item is not None and not _is_echo(item)]
+    return told[-1] if told else None
+
+
+def _ending(traceback: str) -> Raised | None:
+    """Return the exception that a traceback ends with; None where it is cut short."""
+    for line in traceback.splitlines():
         if not line or line.startswith(" "):
             continue
         match = _RAISED.match(line)
@@ -66,6 +71,11 @@ def last_raised(log: str) -> Raised | None:
         words = (match[2] or "").strip()[:MOST_CHARACTERS]
         return Raised(match[1].rpartition(".")[2], words)
     return None
+
+
+def _is_echo(raised: Raised) -> bool:
+    """Whether an exception only tells that a worker is gone, not why."""
+    return raised.words.startswith("DataLoader worker (pid")
 
 
 def standing_places(log: str) -> list[str]:

@@ -131,7 +131,11 @@ def share_pass(context: TrialContext) -> dict[str, Any]:
     torch.set_num_threads(1)
     context.board.enter(Stage.READING)
     most = (context.most_batches() or 0) * context.size
-    limits = StreamLimits(examples=max(most, order.examples), seconds=None)
+    limits = StreamLimits(
+        examples=max(most, order.examples),
+        seconds=None,
+        by_rows=context.facts.by_rows,
+    )
     dataset = context.parts.dataset
     begin = getattr(context.parts.loader, "worker_init_fn", None)
     workers, seed = order.config.num_workers, context.scope.seed

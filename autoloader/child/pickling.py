@@ -6,11 +6,13 @@ Workers that are spawned get the dataset by pickle; the error names a type, not 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Mapping
 from multiprocessing.reduction import ForkingPickler
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch.multiprocessing  # noqa: F401  # registers how tensors are sent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 DEEPEST = 6
 """Attributes of attributes that are looked through."""
@@ -53,7 +55,7 @@ def _can_pickle(found: Any) -> bool:
 
 
 def _parts(found: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(found, Mapping):
+    if isinstance(found, dict):
         for key, value in found.items():
             yield f"[{key!r}]", value
     elif isinstance(found, (list, tuple)):

@@ -20,6 +20,7 @@ from autoloader.audit.alignment import Alignment, align_rows
 from autoloader.audit.ledger import NO_SLOT, LedgerWriter
 from autoloader.child.batch_digest import BatchDigest
 from autoloader.child.digest import DigestPlan, Leaf, Path, name_of
+from autoloader.child.made_batches import rows_of
 from autoloader.child.makes import ExampleReader, Seen
 
 if TYPE_CHECKING:
@@ -107,14 +108,17 @@ class RecordingCollate:
         self._collate = collate
         self._reader = ExampleReader(plan)
         self._is_single = is_single
+        self._by_rows = plan.by_rows and is_single
 
     def __call__(self, examples: Any) -> Carried:
         """Return the collated batch with the digests of its examples."""
-        listed = [examples] if self._is_single else list(examples)
+        rows = rows_of(examples) if self._by_rows else None
+        is_single = self._is_single and rows is None
+        listed = [examples] if is_single else rows or list(examples)
         seen = self._reader.read(listed)
         batch = self._collate(examples)
         stacked = seen if stacks(self._collate) else None
-        made = BatchDigest(batch, is_single=self._is_single, stacked=stacked)
+        made = BatchDigest(batch, is_single=is_single, stacked=stacked)
         worker = get_worker_info()
         return Carried(
             batch=batch,
@@ -123,7 +127,7 @@ class RecordingCollate:
             worker=-1 if worker is None else worker.id,
             examples=seen,
             whole=made.whole,
-            is_single=self._is_single,
+            is_single=is_single,
         )
 
 

@@ -18,6 +18,7 @@ from torch.utils.data._utils import worker as torch_worker
 
 from autoloader.audit.ledger import ReferenceLedger, SignatureTable
 from autoloader.child.digest import DigestPlan, Leaf, leaves, name_of, walk
+from autoloader.child.made_batches import rows_of
 from autoloader.errors import DatasetError, UsageError
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class StreamPass:
         """CPU time of each example."""
         self.bytes_total = 0
         """Bytes of all fields of all examples."""
+        self.elements = 0
+        """Elements that the stream gave: as many as examples, unless taken apart."""
         self.ids: list[Any] = []
         """Name of each example: its id, or its place in the stream."""
         self._kinds: dict[Kind, int] = {}
@@ -125,6 +128,8 @@ class StreamLimits:
     """Most examples; None: no such limit."""
     seconds: float | None
     """Most seconds; None: no such limit."""
+    by_rows: bool = False
+    """Whether elements that are batches are taken apart."""
 
 
 def read_pass(
@@ -175,11 +180,15 @@ def _read(
             except StopIteration:
                 found.is_complete = True
                 break
-            found.seconds.append(time.perf_counter() - wall)
-            found.cpu_seconds.append(time.process_time() - cpu)
-            number = len(found)
-            found.add(leaves(example))
-            found.ids.append(number if id_path is None else _id_of(example, id_path))
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            parts = (rows_of(example) if limits.by_rows else None) or [example]
+            found.elements += 1
+            for part in parts:
+                found.seconds.append(wall / len(parts))
+                found.cpu_seconds.append(cpu / len(parts))
+                number = len(found)
+                found.add(leaves(part))
+                found.ids.append(number if id_path is None else _id_of(part, id_path))
             board.advance()
     except UsageError:
         raise

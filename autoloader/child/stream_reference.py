@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoloader.audit.ledger import ScopeList
 from autoloader.audit.reference_files import later_folder
+from autoloader.audit.stream_cautions import moving_length_caution
 from autoloader.child.digest import DigestPlan, name_of
 from autoloader.child.labels import find_label
 from autoloader.child.seeding import seed_all
@@ -16,12 +18,12 @@ from autoloader.child.stages import Stage, StageBoard
 from autoloader.child.stream import (
     StreamLimits,
     StreamPass,
-    as_worker,
     ledger_of,
     read_pass,
 )
 from autoloader.child.stream_contract import hold_stream
 from autoloader.child.stream_nature import StreamNature, compare_passes
+from autoloader.child.stream_probe import batches_by_share, keeps_order_as_worker
 from autoloader.errors import DatasetError, UsageError
 from autoloader.values.scope import (
     GATE_EXAMPLES,
@@ -36,13 +38,11 @@ if TYPE_CHECKING:
     from autoloader.child.epochs import EpochCalls
     from autoloader.child.loader import LoaderParts
     from autoloader.values.job import ReferenceOrder
+    from autoloader.values.outcome import Finding
     from autoloader.values.scope import ScopeRequest
 
 LONGER_EPOCH = 1000
 """Examples by which the second epoch may be more than twice as long as the first."""
-
-PROBED = 32
-"""Examples of two workers' shares that are read under two seeds."""
 
 CUT_EXAMPLES = 100_000
 """Most examples of a stream's scope where `--examples` does not say."""
@@ -60,14 +60,21 @@ def run_stream_reference(
     """
     request, dataset = order.request, parts.dataset
     calls.begin_alone(0)
-    first, needs_worker = _first_pass(dataset, _limits(order), board, request)
+    limits = _limits(order)
+    first, needs_worker = _first_pass(dataset, limits, board, request)
+    by_rows = parts.batching == "single" and batches_by_share(parts, first, board)
+    if by_rows:
+        limits = replace(limits, by_rows=True)
+        first, needs_worker = _first_pass(dataset, limits, board, request)
     if not len(first):
         msg = f"{order.source.spec} is empty: a pass over the stream gives nothing"
         raise UsageError(msg, hint="check the path or the split that it reads")
     calls.begin_alone(0)
     seed_all(request.seed + 1)
     board.enter(Stage.READING_AGAIN)
-    again = StreamLimits(examples=len(first) + first.is_complete, seconds=None)
+    again = StreamLimits(
+        examples=len(first) + first.is_complete, seconds=None, by_rows=by_rows
+    )
     second = read_pass(
         dataset,
         again,
@@ -80,14 +87,18 @@ def run_stream_reference(
     plan = _checked(nature, is_whole=first.is_complete, transforms=request.transforms)
     keeps_order = nature.keeps_order
     if keeps_order and not (first.is_complete and len(first) <= GATE_EXAMPLES):
-        keeps_order = _keeps_order_as_worker(dataset, plan, board, request)
-    later = _later_pass(first, order, parts, calls, board, needs_worker=needs_worker)
+        keeps_order = keeps_order_as_worker(dataset, plan, board, request)
+    plan = replace(plan, by_rows=by_rows)
+    later = _later_pass(
+        first, order, parts, calls, board, needs_worker=needs_worker, by_rows=by_rows
+    )
     board.enter(Stage.WRITING)
     folder = Path(order.folder)
     _write(folder, first, plan)
     epochs_differ = _write_later(folder, first, later, plan)
-    contract, cautions = hold_stream(first, plan, request, _declared(dataset))
     declared = _declared(dataset)
+    contract, cautions = hold_stream(first, plan, request, declared)
+    cautions += _moving_length(parts, declared)
     known = len(first) if first.is_complete else None
     stream = StreamFacts(
         is_complete=first.is_complete,
@@ -133,6 +144,7 @@ def _later_pass(
     board: StageBoard,
     *,
     needs_worker: bool,
+    by_rows: bool,
 ) -> StreamPass | None:
     """Return a pass over the second epoch, where a stream is told of epochs."""
     if not calls.may_change_data:
@@ -142,7 +154,9 @@ def _later_pass(
     seed_all(order.request.seed)
     whole = 2 * len(first) + LONGER_EPOCH
     limits = StreamLimits(
-        examples=whole if first.is_complete else len(first), seconds=None
+        examples=whole if first.is_complete else len(first),
+        seconds=None,
+        by_rows=by_rows,
     )
     found = read_pass(
         parts.dataset,
@@ -229,42 +243,6 @@ def _first_pass(
     raise failed
 
 
-def _keeps_order_as_worker(
-    dataset: Any, plan: DigestPlan, board: StageBoard, request: ScopeRequest
-) -> bool:
-    """Whether a worker's share keeps its order, whatever the worker's seed is.
-
-    Some streams shuffle in workers only, by the seed that they are given there. It is
-    asked where a trial may be cut: a whole epoch is compared without its order. A share
-    that goes on instead of beginning anew is no shuffled one; trials will show it.
-    """
-    limits = StreamLimits(examples=PROBED, seconds=request.time_limit_s * 0.05)
-
-    def read(worker: int, seed: int) -> list[int]:
-        seed_all(seed)
-        with as_worker(dataset, worker, 2, seed):
-            found = read_pass(dataset, limits, board, needs_worker=False)
-        fixed: list[int] = ledger_of(found, plan).fixed.tolist()
-        return fixed
-
-    try:
-        for worker in range(2):
-            one, other = (read(worker, request.seed + at) for at in range(2))
-            if _is_in_place(one, other):
-                continue
-            if set(one) & set(other) or _is_in_place(one, read(worker, request.seed)):
-                return False
-    except DatasetError:
-        return True  # the trials will say so
-    return True
-
-
-def _is_in_place(one: list[int], other: list[int]) -> bool:
-    """Whether two readings, of which one may be longer, mostly agree."""
-    pairs = list(zip(one, other, strict=False))
-    return 2 * sum(a == b for a, b in pairs) >= len(pairs)
-
-
 def _checked(nature: StreamNature, *, is_whole: bool, transforms: str) -> DigestPlan:
     """Return which fields are random, as far as the user allows that.
 
@@ -284,6 +262,16 @@ def _checked(nature: StreamNature, *, is_whole: bool, transforms: str) -> Digest
         msg = f"reference_unstable: {names} changes between readings"
         raise DatasetError(msg, hint="--transforms random allows it")
     return plan
+
+
+def _moving_length(parts: LoaderParts, declared: int | None) -> list[Finding]:
+    """Return the caution that the length is another once the loader's was asked."""
+    if parts.loader is None or declared is None:
+        return []
+    with suppress(Exception):
+        len(parts.loader)
+    after = _declared(parts.dataset)
+    return [] if after == declared else [moving_length_caution(declared, after)]
 
 
 def _declared(dataset: Any) -> int | None:
@@ -319,7 +307,8 @@ def _facts(
         label=plan.label,
         baseline=parts.baseline(),
         batching=parts.batching,
-        batch_examples=1.0,
+        batch_examples=count / found.elements,
+        by_rows=plan.by_rows,
         example_s=sum(found.seconds) / count,
         example_cpu_s=sum(found.cpu_seconds) / count,
         example_bytes=found.bytes_total // count,

@@ -117,7 +117,8 @@ def _of_attributes(dataset: Any) -> Iterator[str]:
                 yield f"{name} (a lock that is held)"
             continue
         is_pool = top in POOL_MODULES and kind.__name__.endswith(("Executor", "Pool"))
-        if depth and (is_pool or top in HANDLE_MODULES):
+        is_handle = top in HANDLE_MODULES and hasattr(value, "close")
+        if depth and (is_pool or is_handle):
             yield f"{name} ({top} {kind.__name__})"
             continue
         if depth < DEPTH:

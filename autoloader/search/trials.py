@@ -72,6 +72,7 @@ def run_trial(
         source=source,
         isolation=runner.isolation,
         seconds=clock() - begun,
+        start_method=runner.start_method if config.num_workers else None,
         verdict=passes.verdict,
         readings=passes.readings,
         memory=passes.memory,

@@ -115,6 +115,11 @@ class ProcessRunner:
         return self._keeper.isolation
 
     @property
+    def start_method(self) -> str:
+        """How workers are started: fork, forkserver or spawn."""
+        return self._reference.facts.start_method
+
+    @property
     def why_fresh(self) -> str | None:
         """Why passes get fresh processes; None where they are forked."""
         return self._keeper.why_fresh
@@ -296,6 +301,8 @@ class ProcessRunner:
                         result = Failure.from_dict(message["failure"])
                     case "exited":
                         self._keeper.note_unsafe(message["unsafe"])
+                        if message["unsafe"] is not None:
+                            self._keeper.drop()  # it is not untouched any more
                         return result or death(message["code"], order, logs, board)
                     case other:
                         msg = f"a host answered {other!r} to a pass"

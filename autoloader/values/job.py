@@ -98,6 +98,11 @@ class TrialRunner(Protocol):
         """How the last pass's process was made: `fork` or `fresh`."""
         ...
 
+    @property
+    def start_method(self) -> str:
+        """How workers are started: fork, forkserver or spawn."""
+        ...
+
     def gate(self, config: LoaderConfig, *, examples: int) -> Verdict | Failure:
         """Compare what `config` delivers over two epochs with the reference."""
         ...

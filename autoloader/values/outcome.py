@@ -180,6 +180,8 @@ class Outcome(Stored):
     """`fork` or `fresh`: how the trial's processes were made."""
     seconds: float
     """Wall time of the whole trial."""
+    start_method: str | None = None
+    """How its workers were started: fork, forkserver, spawn; None: it had none."""
     verdict: Verdict | None = None
     """What the gate said; None where it did not come to an end."""
     readings: tuple[Reading, ...] = ()

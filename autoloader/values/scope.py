@@ -180,6 +180,9 @@ class DatasetFacts(Stored):
     """Tensors in an example: each needs a descriptor when a batch is handed over."""
     start_method: str
     """How workers are started: fork, forkserver or spawn."""
+    by_rows: bool = False
+    """Whether it is a stream that makes its own batches (batch_size=None), of which the
+    rows count as examples."""
     free_shapes: tuple[str, ...] = ()
     """Random fields whose shape differs from reading to reading as well."""
     padding: tuple[Padding, ...] = ()

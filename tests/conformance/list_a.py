@@ -134,6 +134,7 @@ HAZARDS = [
                 dataset="archives.py:SharesHdf5",
                 arguments=(*FOLDER, "driver=python"),
                 says=(BROKEN, BROKEN),
+                words=(r"dataset\.file", r"records\.h5"),
             ),
             Case(
                 dataset="archives.py:SharesHdf5",
@@ -239,7 +240,7 @@ HAZARDS = [
                 dataset="archives.py:SharesZip",
                 arguments=FOLDER,
                 says=("worker_exception", "worker_exception"),
-                words=(r"BadZipFile",),
+                words=(r"BadZipFile", r"dataset\.archive", r"records\.zip"),
             ),
             Case(
                 dataset="archives.py:SharesZip",
@@ -368,6 +369,7 @@ HAZARDS = [
                 dataset="decoders.py:SharesContainer",
                 arguments=FOLDER,
                 says=(BROKEN, BROKEN),
+                words=(r"dataset\.container", r"records\.avi"),
             ),
         ),
     ),

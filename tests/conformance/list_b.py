@@ -190,13 +190,14 @@ HAZARDS = [
         kind="B",
         cases=(
             Case(
-                # 13 batches by len(loader), 16 come: each worker has a rest of its own
+                # 13 batches by len(loader), 16 come: each worker has a rest of its own.
+                # So it is with every stream that tells its length rightly: the manual
+                # says it, the gate accuses nobody of it
                 dataset="sharding.py:Declares",
                 arguments=("length=101",),
                 configs=FOUR,
                 says=BOTH_PASS,
-                cautions=frozenset({"length_misdeclared"}),
-                words=(r"\b13\b", r"\b16\b"),
+                cautions=NONE,
             ),
             Case(
                 # 51 batches by len(loader), 51 come
@@ -328,7 +329,6 @@ HAZARDS = [
                 arguments=FOLDER,
                 flags=("--examples", "150"),
                 says=BOTH_PASS,
-                cautions=frozenset({"weak_identity"}),
             ),
         ),
     ),

@@ -5,6 +5,8 @@ from tests.conformance.hazard import Case, Hazard
 TWO = ("num_workers=2",)
 KEPT = ("num_workers=2,persistent_workers=yes",)
 SHORT = ("--hang-after", "6s")
+LONGER = ("--hang-after", "15s")
+"""Workers that are not forked need seconds to start."""
 NO_SPACE = r"shared memory|No space left on device"
 
 HAZARDS = [
@@ -17,7 +19,7 @@ HAZARDS = [
                 says=("hung",),
                 configs=TWO,
                 start_method=method,
-                flags=SHORT,
+                flags=SHORT if method == "fork" else LONGER,
                 words=(
                     r"after 0 batches",
                     r"\w*Error: .*(pickle|local object).*lambda",
@@ -85,7 +87,7 @@ HAZARDS = [
         cases=(
             Case(
                 dataset="transport.py:large_as_lists",
-                says=("hung",),
+                says=("hung or shared_memory_full",),
                 configs=TWO,
                 shared_memory="4m",
                 flags=SHORT,
@@ -107,10 +109,11 @@ HAZARDS = [
             ),
             Case(
                 dataset="transport.py:ManyTensors",
-                says=("descriptors_exhausted",),
+                says=("hung or descriptors_exhausted",),
                 configs=TWO,
+                flags=SHORT,
                 open_files=128,
-                words=(r"128", r"ulimit -n"),
+                words=(r"Too many open files", r"128", r"ulimit -n"),
             ),
             Case(
                 dataset="transport.py:many_tensors_by_file_system",

@@ -164,7 +164,7 @@ HAZARDS = [
         cases=(
             Case(
                 dataset="pickling.py:SplitsAnew",
-                says=("content_mismatch+label_mismatch",),
+                says=("label_mismatch",),
                 configs=TWO,
                 start_method="spawn",
             ),
@@ -201,11 +201,24 @@ HAZARDS = [
         id="init-fn-only-with-workers",
         kind="I",
         cases=(
+            # the reference is read as the only worker would read it
             Case(
                 dataset="pickling.py:handle_of_workers_only",
-                says=("dataset",),
+                says=PASSED,
                 batch_size=None,
-                words=(r"raises TypeError", r"worker_init_fn"),
+                cautions=frozenset(),
+            ),
+            Case(
+                dataset="pickling.py:handle_of_workers_only",
+                says=("worker_exception",),
+                configs=("num_workers=0",),
+                batch_size=None,
+                words=(r"TypeError: 'NoneType' object is not subscriptable",),
+            ),
+            Case(
+                dataset="pickling.py:handle_of_each_worker",
+                says=("label_mismatch", "label_mismatch"),
+                batch_size=None,
             ),
             Case(
                 dataset="pickling.py:handle_everywhere",

@@ -44,12 +44,12 @@ class Said:
     @property
     def cautions(self) -> set[str]:
         """Codes of all cautions."""
-        runs = [] if self.result is None else self.result["runs"]
+        runs = (self.result or {}).get("runs", [])
         return {item["code"] for run in runs for item in run["cautions"]}
 
     def ids(self, code: str) -> set[Any]:
         """Ids that findings of a code name, over all configs."""
-        runs = [] if self.result is None else self.result["runs"]
+        runs = (self.result or {}).get("runs", [])
         found = [item for run in runs for item in run["findings"]]
         return {name for item in found if item["code"] == code for name in item["ids"]}
 

@@ -1,6 +1,7 @@
 """What the search proposes, PyTorch takes; what it would refuse is never proposed."""
 
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 from torch.utils.data import DataLoader
@@ -48,7 +49,9 @@ def test_pytorch_takes_every_config_of_a_space(least: int) -> None:
 
 
 @pytest.mark.parametrize("batching", ["lists", "single"])
-def test_no_batch_size_is_searched_where_it_is_not_free(batching: str) -> None:
+def test_no_batch_size_is_searched_where_it_is_not_free(
+    batching: Literal["lists", "single"],
+) -> None:
     """A batch_sampler, or a dataset that batches itself, has the last word."""
     facts = replace(some_facts(), batching=batching)
 

@@ -1,13 +1,14 @@
 """What pinning does to a batch, as far as it can be called without an accelerator."""
 
 from collections import namedtuple
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch._utils import ExceptionWrapper
-from torch.utils.data._utils.pin_memory import pin_memory
+from torch.utils.data._utils import pin_memory as pinning
 
 from autoloader.child.digest import leaves
 from autoloader.child.failures import failure_of
@@ -15,6 +16,9 @@ from tests.conformance.canary import example
 from tests.conformance.datasets.options import Bag, Batch, Pair
 
 Named = namedtuple("Named", "pixels label")
+
+
+pin_memory: Callable[[Any], Any] = pinning.pin_memory
 
 
 @pytest.fixture(autouse=True)
@@ -62,10 +66,11 @@ def test_a_tuple_that_cannot_be_rebuilt_is_a_failure_with_its_reason(
 ) -> None:
     """The pinning thread's exception is read like a worker's."""
     batch = Pair(example(3)["pixels"], 21)
-    try:
+    wrapper: Any = ExceptionWrapper
+    with pytest.raises(TypeError) as raised:
         pin_memory(batch)
-    except TypeError:
-        wrapped = ExceptionWrapper(where="in pin memory thread for device 0")
+    info = (TypeError, raised.value, raised.tb)
+    wrapped = wrapper(info, where="in pin memory thread for device 0")
     with pytest.raises(TypeError) as caught:
         wrapped.reraise()
 

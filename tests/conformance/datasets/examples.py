@@ -147,6 +147,18 @@ class SomeAreNoneInWorker(SomeAreNone):
         return super().__getitem__(index) if in_worker() else example(index)
 
 
+class SomeAreBad(SomeAreNone):
+    """Marks what it cannot read, in any process."""
+
+    def __getitem__(self, index: int) -> Any:
+        return {**example(index), "is_bad": index in self.nothing}
+
+
+def without_bad(examples: list[Any]) -> Any:
+    """Collate what is marked as good."""
+    return default_collate([item for item in examples if not item["is_bad"]])
+
+
 def without_none(examples: list[Any]) -> Any:
     """Collate what is there."""
     return default_collate([item for item in examples if item is not None])
@@ -170,6 +182,7 @@ def filtering(name: str, collate: str = "without_none") -> DataLoader[Any]:
         "some": SomeAreNone,
         "worker": SomeAreNoneInWorker,
         "batch": WholeBatchIsNone,
+        "bad": SomeAreBad,
     }
     return DataLoader(makers[name](), batch_size=8, collate_fn=globals()[collate])
 
@@ -191,6 +204,10 @@ def _picture(index: int) -> Any:
     return Image.fromarray(np.full((4, 4), index, np.uint8))
 
 
+def _complex(index: int) -> torch.Tensor:
+    return torch.complex(torch.ones(2) * index, torch.ones(2))
+
+
 MAKERS: dict[str, Any] = {
     "none": lambda index: None,
     "dataclass": lambda index: Point(index, index),
@@ -203,6 +220,11 @@ MAKERS: dict[str, Any] = {
     "uuid": lambda index: uuid.UUID(int=index),
     "object_array": lambda index: np.array([index, None], object),
     "text_array": lambda index: np.array([str(index)]),
+    "conjugate": lambda index: _complex(index).conj(),
+    "negative": lambda index: _complex(index).conj().imag,
+    "quantized": lambda index: torch.quantize_per_tensor(
+        torch.ones(2) * index, 0.5, 3, torch.quint8
+    ),
     "sparse": lambda index: (torch.eye(3) * (index + 1)).to_sparse(),
     "sparse_rows": lambda index: (torch.eye(3) * (index + 1)).to_sparse_csr(),
     "nested": lambda index: torch.nested.nested_tensor(

@@ -430,15 +430,13 @@ class OddDtypes(Marked):
             "half": values.half(),
             "float8": values.to(torch.float8_e4m3fn),
             "complex": torch.complex(values, -values),
-            "conjugate": torch.complex(values, -values).conj(),
-            "negative": torch.complex(values, values).conj().imag,
             "uint16": values.to(torch.uint16),
             "bool": values > 2,
         }
 
 
 class OddLayouts(Marked):
-    """Has sparse, quantized and nested tensors."""
+    """Has sparse tensors of several layouts."""
 
     def __getitem__(self, index: int) -> Any:
         values = torch.eye(3) * (index + 1)
@@ -446,7 +444,8 @@ class OddLayouts(Marked):
             **example(index),
             "sparse": values.to_sparse(),
             "rows": values.to_sparse_csr(),
-            "quantized": torch.quantize_per_tensor(values, 0.5, 3, torch.quint8),
+            "columns": values.to_sparse_csc(),
+            "blocks": torch.ones(4, 4).mul(index).to_sparse_bsr((2, 2)),
         }
 
 

@@ -89,9 +89,9 @@ def web_shuffled(folder: str, splits: bool = True) -> Any:
     return web(folder, splits=splits, shardshuffle=4, seed=1).shuffle(20)
 
 
-def web_resampled(folder: str) -> Any:
+def web_resampled(folder: str, shards: int = 25) -> Any:
     """Return a WebDataset that draws shards with replacement, for ever."""
-    return web(folder, resampled=True)
+    return web(folder, shards, resampled=True)
 
 
 def web_batched(folder: str) -> DataLoader[Any]:

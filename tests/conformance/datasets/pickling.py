@@ -21,7 +21,7 @@ class HoldsLambda(Honest):
     """Holds a lambda, two levels down."""
 
     def __init__(self) -> None:
-        self.steps = {"train": [lambda found: found]}
+        self.steps: dict[str, Any] = {"train": [lambda found: found]}
 
     def __getitem__(self, index: int) -> Any:
         """Return the example, through its steps."""
@@ -253,6 +253,16 @@ def _make_handle(_worker: int) -> None:
 def handle_of_workers_only() -> DataLoader[Any]:
     """Return a loader whose handle is made by worker_init_fn, in workers only."""
     return DataLoader(NeedsHandle(), batch_size=8, worker_init_fn=_make_handle)
+
+
+def _make_other_handle(worker: int) -> None:
+    info: Any = get_worker_info()
+    info.dataset.handle = [7 * number + worker for number in range(LENGTH)]
+
+
+def handle_of_each_worker() -> DataLoader[Any]:
+    """Return a loader whose worker_init_fn gives each worker other labels."""
+    return DataLoader(NeedsHandle(), batch_size=8, worker_init_fn=_make_other_handle)
 
 
 class HasHandle(NeedsHandle):

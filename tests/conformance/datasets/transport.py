@@ -111,13 +111,18 @@ class MapsMoreThanThereIs(Honest):
         return super().__getitem__(index)
 
 
+def _send_by_file_system() -> None:
+    choose: Any = torch.multiprocessing.set_sharing_strategy
+    choose("file_system")
+
+
 def by_file_system(dies: bool = False) -> Honest:
     """Return a dataset whose tensors travel as named files of shared memory.
 
     Args:
         dies: whether a worker is killed on the way.
     """
-    torch.multiprocessing.set_sharing_strategy("file_system")
+    _send_by_file_system()
     return KilledBetweenBatches() if dies else Honest()
 
 
@@ -160,7 +165,7 @@ class ManyTensors(Honest):
 
 def many_tensors_by_file_system() -> Honest:
     """Return the same, sent as named files that are closed at once."""
-    torch.multiprocessing.set_sharing_strategy("file_system")
+    _send_by_file_system()
     return ManyTensors()
 
 
