@@ -37,6 +37,8 @@ class TrialContext:
     """Process that shares its pages with the trial; None where it was not forked."""
     calls: EpochCalls
     """What training calls before each epoch."""
+    threads_of_imports: int
+    """Threads that a process has once the user's module is imported."""
 
     @property
     def size(self) -> int:

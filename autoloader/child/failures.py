@@ -6,12 +6,15 @@ The one place where sentences of PyTorch are read; tested on captured text.
 from __future__ import annotations
 
 import re
+import resource
 import signal
 import time
 import traceback
 from typing import TYPE_CHECKING, Any
 
 from autoloader.child.last_words import last_raised
+from autoloader.measure.proc import shm_space
+from autoloader.units import format_bytes
 from autoloader.values.outcome import Failure
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ _CAUGHT = re.compile(r"Caught (\w+) in DataLoader worker process (\d+)\.")
 _NO_SPACE = re.compile(
     r"No space left on device|unable to (?:allocate|open|mmap) shared memory"
 )
+_TIMED_OUT = re.compile(r"DataLoader timed out after ([\d.]+) seconds")
 _PICKLE = re.compile(r"[Cc]an't (?:get|pickle)|cannot (?:pickle|serialize|be pickled)")
 _NO_FILES = re.compile(r"Too many open files|received 0 items of ancdata")
 
@@ -51,24 +55,9 @@ def failure_of(
     texts = [str(item) for item in _chain(exc)]
     whole = "\n".join(texts)
     log = str(logs)
-    if _NO_SPACE.search(whole):
-        return Failure(
-            kind="shared_memory_full",
-            phase=phase,
-            message="shared memory (/dev/shm) is full: a batch found no room",
-            hint="fewer workers, a smaller prefetch_factor, or a larger /dev/shm",
-            exception=type(exc).__name__,
-            log=log,
-        )
-    if _NO_FILES.search(whole):
-        return Failure(
-            kind="descriptors_exhausted",
-            phase=phase,
-            message="the limit of open files is reached: a tensor in flight needs one",
-            hint="raise `ulimit -n`, or lower num_workers and prefetch_factor",
-            exception=type(exc).__name__,
-            log=log,
-        )
+    exhausted = exhaustion(whole, type(exc).__name__, phase=phase, log=log)
+    if exhausted is not None:
+        return exhausted
     if unpicklable is not None and _PICKLE.search(whole):
         path, kind = unpicklable
         return Failure(
@@ -79,10 +68,21 @@ def failure_of(
             exception=type(exc).__name__,
             log=log,
         )
+    timed_out = _TIMED_OUT.search(whole)
+    if timed_out is not None:
+        return Failure(
+            kind="hung",
+            phase=phase,
+            message=f"no batch came for {timed_out[1]} s, the loader's own timeout",
+            hint="the DataLoader was given timeout=; a larger one waits longer",
+            exception=type(exc).__name__,
+            log=log,
+        )
     caught = _CAUGHT.search(whole)
     if caught is not None:
+        is_memory = caught[1] == "MemoryError"
         return Failure(
-            kind="worker_exception",
+            kind="out_of_memory" if is_memory else "worker_exception",
             phase=phase,
             message=f"worker {caught[2]} raised {caught[1]}: {_words(texts[0])}",
             hint="the traceback is in stderr.txt of the log folder",
@@ -107,6 +107,46 @@ def failure_of(
         exception=type(exc).__name__,
         log=log,
     )
+
+
+def exhaustion(text: str, exception: str, *, phase: str, log: str) -> Failure | None:
+    """Return the failure of words that say what ran out; None where they do not.
+
+    Args:
+        text: of an exception and of what caused it.
+        exception: its type.
+        phase: pass that it ended.
+        log: folder with what the processes printed.
+    """
+    if _NO_SPACE.search(text):
+        return Failure(
+            kind="shared_memory_full",
+            phase=phase,
+            message=f"shared memory is full ({_shared_memory()}): no room for a batch",
+            hint="fewer workers, a smaller prefetch_factor, or a larger /dev/shm",
+            exception=exception,
+            log=log,
+        )
+    if _NO_FILES.search(text):
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        return Failure(
+            kind="descriptors_exhausted",
+            phase=phase,
+            message=(
+                f"the limit of {limit} open files is reached: a tensor in flight needs "
+                "one"
+            ),
+            hint="raise `ulimit -n`, or lower num_workers and prefetch_factor",
+            exception=exception,
+            log=log,
+        )
+    return None
+
+
+def _shared_memory() -> str:
+    """Return `/dev/shm`, with its size where the system tells."""
+    space, name = shm_space(), "/dev/shm"  # noqa: S108  # shared memory's own place
+    return name if space is None else f"{name}, {format_bytes(space.total_bytes)}"
 
 
 def _chain(exc: BaseException) -> list[BaseException]:
@@ -177,7 +217,7 @@ def _killed(name: str, phase: str, log: str) -> Failure:
         kind="crashed",
         phase=phase,
         message=f"a worker was killed by {name}",
-        hint=_SIGNAL_HINTS.get(name),
+        hint=_hint_of(name),
         signal=name,
         log=log,
     )
@@ -194,9 +234,15 @@ def _left(code: int, phase: str, log: str) -> Failure:
     )
 
 
+def _hint_of(name: str) -> str | None:
+    """Return the usual cause of a signal."""
+    if name == "SIGBUS":
+        return f"often full shared memory ({_shared_memory()}): docker run --shm-size"
+    return _SIGNAL_HINTS.get(name)
+
+
 _SIGNAL_HINTS = {
     "SIGKILL": "often the kernel, out of memory: fewer workers or a smaller queue",
-    "SIGBUS": "often a full /dev/shm: docker run --shm-size makes it larger",
     "SIGSEGV": "often a library handle opened before the workers start",
 }
 

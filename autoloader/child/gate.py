@@ -71,7 +71,9 @@ def note_suspects(context: TrialContext) -> None:
         return
     ours = str(Path(context.order.logs).parent)
     own = (ours, context.order.reference, tempfile.gettempdir())
-    found = find_suspects(context.parts.dataset, own=own)
+    found = find_suspects(
+        context.parts.dataset, own=own, usual_threads=context.threads_of_imports
+    )
     (Path(context.order.logs) / SUSPECTS).write_text(json.dumps(found), "utf-8")
 
 

@@ -7,13 +7,13 @@ how it ended.
 
 from __future__ import annotations
 
-import faulthandler
 import multiprocessing
 import os
 import signal
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,17 +29,21 @@ from autoloader.child.passes import run_pass
 from autoloader.child.reference import run_reference
 from autoloader.child.seeding import seed_all
 from autoloader.child.source import load_source
+from autoloader.child.stacks import announce_stacks
 from autoloader.child.stages import Stage, StageBoard
 from autoloader.child.wire import receive, send
 from autoloader.errors import AutoloaderError
 from autoloader.measure.descriptors import connected_sockets, readable_offsets
-from autoloader.measure.proc import thread_count
+from autoloader.measure.proc import catches_signal, thread_count
 from autoloader.values.job import PassOrder, ReferenceOrder
 from autoloader.values.scope import DatasetFacts, Scope, SourceSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+
+STACKS_S = 0.3
+"""Time that workers have to write their stacks."""
 
 ATTEMPTS = 8
 """Times that reading a failure is tried again when another one interrupts it."""
@@ -49,7 +53,7 @@ def serve_reference(orders: int, answers: int) -> None:
     """Take one order, read the reference, answer, end."""
     message = next(receive(orders))
     board = StageBoard(Path(message["board"]))
-    _announce_stacks()
+    announce_stacks()
     try:
         result = run_reference(ReferenceOrder.from_dict(message["order"]), board)
     except AutoloaderError as exc:
@@ -64,7 +68,7 @@ def serve_host(orders: int, answers: int) -> None:
     messages = receive(orders)
     opening = next(messages)
     board = StageBoard(Path(opening["board"]))
-    _announce_stacks()
+    announce_stacks()
     try:
         host = _Host.open(opening, answers, board)
     except AutoloaderError as exc:
@@ -182,7 +186,7 @@ class _Host:
         board = StageBoard(Path(board_path))
         logs = Path(order.logs)
         _redirect(logs)
-        _announce_stacks()
+        announce_stacks()
         os.environ["TMPDIR"] = order.tmp
         tempfile.tempdir = None
         torch.set_num_threads(self._torch_threads)
@@ -195,6 +199,7 @@ class _Host:
             board,
             host_pid,
             self._calls,
+            self._threads_of_imports,
         )
         result = _result_of(context, logs)
         send(self._answers, result)
@@ -216,6 +221,7 @@ def _result_of(context: TrialContext, logs: Path) -> dict[str, Any]:
             if error is None:
                 return {"event": "result", **run_pass(context)}
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            _ask_workers_for_stacks(error)
             traceback.print_exception(error)  # into the log of the trial
             failure = failure_of(
                 error,
@@ -228,6 +234,17 @@ def _result_of(context: TrialContext, logs: Path) -> dict[str, Any]:
             error = error or exc
     msg = f"what ended the pass cannot be read: {error!r}"
     raise RuntimeError(msg) from error
+
+
+def _ask_workers_for_stacks(error: Exception) -> None:
+    """Have workers say where they stand, where the loader's own timeout ended it."""
+    if "timed out" not in str(error):
+        return
+    for process in multiprocessing.active_children():
+        pid = process.pid
+        if pid is not None and catches_signal(pid, signal.SIGUSR2):
+            os.kill(pid, signal.SIGUSR2)
+    time.sleep(STACKS_S)
 
 
 def _keep_to_cpus(count: int | None) -> None:
@@ -243,12 +260,6 @@ def _redirect(logs: Path) -> None:
         file = os.open(logs / name, flags, 0o600)
         os.dup2(file, descriptor)
         os.close(file)
-
-
-def _announce_stacks() -> None:
-    """Write all stacks to stderr on SIGUSR2, in this process and in forked workers."""
-    if hasattr(signal, "SIGUSR2"):
-        faulthandler.register(signal.SIGUSR2, file=2, all_threads=True)
 
 
 def _end_workers() -> None:

@@ -9,6 +9,7 @@ really arrived is digested again. Nothing of this is part of a timed pass.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,10 @@ from autoloader.audit.alignment import Alignment, align_rows
 from autoloader.audit.ledger import NO_SLOT, LedgerWriter
 from autoloader.child.batch_digest import BatchDigest
 from autoloader.child.digest import DigestPlan, Leaf, Path, name_of
+from autoloader.child.lifeline import die_with_parent
 from autoloader.child.made_batches import rows_of
 from autoloader.child.makes import ExampleReader, Seen
+from autoloader.child.stacks import announce_stacks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -109,6 +112,12 @@ class RecordingCollate:
         self._reader = ExampleReader(plan)
         self._is_single = is_single
         self._by_rows = plan.by_rows and is_single
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Come to life in a spawned worker, which then can be asked where it stands."""
+        self.__dict__.update(state)
+        announce_stacks()
+        die_with_parent(os.getppid())
 
     def __call__(self, examples: Any) -> Carried:
         """Return the collated batch with the digests of its examples."""

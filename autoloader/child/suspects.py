@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoloader.measure.descriptors import connected_sockets, open_files
-from autoloader.measure.proc import read_kernel_text
+from autoloader.measure.proc import read_kernel_text, thread_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,15 +52,19 @@ POOLED = {
 """Libraries with threads of their own, that may be in use without being seen."""
 
 
-def find_suspects(dataset: Any, *, own: tuple[str, ...]) -> list[str]:
+def find_suspects(
+    dataset: Any, *, own: tuple[str, ...], usual_threads: int = 1
+) -> list[str]:
     """Return in words what workers that are forked now would inherit.
 
     Args:
         dataset: the user's.
         own: beginnings of paths that are ours.
+        usual_threads: threads that imports alone make.
     """
     found = dict.fromkeys(_of_attributes(dataset))
     found.update(dict.fromkeys(_of_process(own)))
+    found.update(dict.fromkeys(_of_threads(usual_threads)))
     found.update(
         (f"{name} is imported ({why})", None)
         for name, why in POOLED.items()
@@ -77,6 +81,10 @@ def _of_process(own: tuple[str, ...]) -> Iterator[str]:
     sockets = connected_sockets(pid)
     if sockets:
         yield f"{sockets} open connection{'' if sockets == 1 else 's'}"
+
+
+def _of_threads(usual: int) -> Iterator[str]:
+    pid = os.getpid()
     names = [
         thread.name
         for thread in threading.enumerate()
@@ -84,9 +92,13 @@ def _of_process(own: tuple[str, ...]) -> Iterator[str]:
     ]
     for name in names:
         yield f"the thread {name}"
-    for name in dict.fromkeys(_native_threads(pid)):
+    native = list(_native_threads(pid))
+    for name in dict.fromkeys(native):
         if name not in names:
             yield f"a thread called {name}"
+    unnamed = (thread_count(pid) or 1) - max(usual, 1) - max(len(names), len(native))
+    if unnamed > 0:
+        yield f"{unnamed} more thread{'' if unnamed == 1 else 's'}, of a pool perhaps"
 
 
 def _native_threads(pid: int) -> Iterator[str]:

@@ -181,6 +181,16 @@ def thread_count(pid: int, root: Path = Path("/")) -> int | None:
     return found.threads if found else None
 
 
+def catches_signal(pid: int, number: int, root: Path = Path("/")) -> bool:
+    """Return whether a process has a handler of its own for a signal.
+
+    False where it is gone, or the system does not tell.
+    """
+    text = read_kernel_text(root / "proc" / str(pid) / "status") or ""
+    caught = re.search(r"^SigCgt:\s*([0-9a-f]+)$", text, re.MULTILINE)
+    return caught is not None and bool(int(caught[1], 16) >> (number - 1) & 1)
+
+
 def processes_of_session(
     session_id: int, root: Path = Path("/")
 ) -> tuple[ProcessStat, ...]:

@@ -19,7 +19,12 @@ import time
 from pathlib import Path
 
 from autoloader.errors import UsageError
-from autoloader.measure.proc import ProcessStat, process_stat, processes_of_session
+from autoloader.measure.proc import (
+    ProcessStat,
+    catches_signal,
+    process_stat,
+    processes_of_session,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -61,9 +66,13 @@ def _wait_for_end(
 
 
 def ask_for_stacks(session_id: int) -> None:
-    """Make every process of a session write its stacks to its stderr."""
+    """Make every process of a session that listens write its stacks to its stderr.
+
+    A process that does not (Python's own resource tracker, say) would end by it.
+    """
     for process in _living(session_id):
-        _signal(process, signal.SIGUSR2)
+        if catches_signal(process.pid, signal.SIGUSR2):
+            _signal(process, signal.SIGUSR2)
     time.sleep(0.3)
 
 

@@ -10,6 +10,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from autoloader.child.failures import exhaustion
 from autoloader.child.last_words import (
     SUSPECTS,
     last_raised,
@@ -52,6 +53,13 @@ def hung(exc: ChildHung, order: PassOrder, logs: Path) -> Failure:
     log = read_end(logs / "stderr.txt")
     places = standing_places(log)[:MOST_PLACES]
     raised = last_raised(log)
+    exhausted = (
+        None
+        if raised is None
+        else exhaustion(raised.words, raised.kind, phase=order.kind, log=str(logs))
+    )
+    if exhausted is not None:  # a feeder thread said so, and nobody heard it
+        return exhausted
     said = [
         f"no progress for {exc.seconds:.0f} s while {exc.stage.words}, "
         f"after {exc.done} batches"
@@ -80,9 +88,16 @@ def explained(failure: Failure, logs: Path) -> Failure:
                 message=f"{failure.message}, after it had printed {raised}",
                 exception=raised.kind,
             )
+    places = standing_places(read_end(logs / "stderr.txt"))[:MOST_PLACES]
+    if failure.kind == "hung" and places and "stands in" not in failure.message:
+        stands = f"a process stands in {', '.join(places)}"
+        failure = replace(failure, message=f"{failure.message}; {stands}")
     suspects = read_suspects(logs)
     if not suspects or failure.kind not in _SUSPECTED:
         return failure
-    named = f"there before the workers started: {', '.join(suspects)}"
+    named = (
+        f"there before the workers started: {', '.join(suspects)}; "
+        "--start-method spawn starts workers without them"
+    )
     hint = named if failure.hint is None else f"{failure.hint}; {named}"
     return replace(failure, hint=hint)

@@ -107,4 +107,6 @@ def test_a_dataset_of_plain_things_is_not_suspected_of_its_own() -> None:
 @pytest.mark.parametrize("value", [b"bytes", "text", 7, None, True])
 def test_plain_values_are_passed_over(value: object) -> None:
     """They hold nothing."""
-    assert find_suspects(Holder(value=value), own=()) == find_suspects(Holder(), own=())
+    found = find_suspects(Holder(value=value), own=())
+
+    assert not [item for item in found if item.startswith("dataset")]

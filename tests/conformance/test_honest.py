@@ -11,7 +11,7 @@ from tests.conformance.running import differences, run
 TIMES = 5
 CASES = [
     pytest.param(
-        case, id="-".join((case.dataset.partition(":")[2], *case.arguments[:1]))
+        case, id="-".join((case.dataset.replace(".py:", "-"), *case.arguments))
     )
     for case in HONEST
 ]
