@@ -43,8 +43,7 @@ class Comparison:
         self._identification = Identification(reference, arrived)
         self._lengths = expected.lengths()
         self._offsets = np.concatenate(([0], np.cumsum(self._lengths)))
-        listed = np.asarray(expected.places, np.int64)
-        self._listed = listed[: int(self._offsets[-1])]
+        self._listed = expected.listed()
         self._awaited = self._find_awaited()
         self._counted = np.full(len(arrived.slot), UNCOUNTED, np.int64)
         self._spoilt = spoilt_rows(arrived)
@@ -64,7 +63,7 @@ class Comparison:
             self._take(self._batches[at], range(first, end), is_awaited=is_awaited)
         for number in self._expected.collated_otherwise:
             if number < len(self._lengths):
-                self._note("collate_mismatch", 0, self._asked(number))
+                self._note("collate_mismatch", 0, self._asked(0, number))
         self._count()
         return self._mismatches
 
@@ -126,7 +125,8 @@ class Comparison:
             return
         taken &= slots < self._lengths[number[own]]
         entries = np.where(taken, self._offsets[number[own]] + slots, 0)
-        places = self._listed[entries]
+        epochs = np.where(taken, self._batches.column("epoch")[own], 0)
+        places = self._listed[epochs, entries]
         good = taken & ~self._spoilt[rows] & self._is_right(rows, places, own)
         settled[own[~good]] = False
         in_order = settled[own]
@@ -162,15 +162,16 @@ class Comparison:
         Both in the order in which they stand in the list, and in which they arrived.
         """
         size = len(self._expected.ids)
-        wanted = np.bincount(self._listed, minlength=size)
         epochs, sizes = self._batches.column("epoch"), np.diff(self._starts)
         for epoch in range(self._expected.epochs):
             here = np.repeat(epochs == epoch, sizes)
             here &= self._counted != UNCOUNTED
             counted = self._counted[here]
             got = np.bincount(counted, minlength=size)
+            asked = self._listed[epoch]
+            wanted = np.bincount(asked, minlength=size)
             for code, listed, differs in (
-                ("missing_ids", self._listed, wanted > got),
+                ("missing_ids", asked, wanted > got),
                 ("repeated_ids", counted, got > wanted),
             ):
                 if differs.any():
@@ -195,17 +196,17 @@ class Comparison:
         for place in places:
             self._mismatches.add(code, epoch, self._expected.ids[place])
 
-    def _asked(self, number: int) -> list[int]:
+    def _asked(self, epoch: int, number: int) -> list[int]:
         """Return an index list, as places."""
         first, end = self._offsets[number], self._offsets[number + 1]
-        return list(self._listed[first:end].tolist())
+        return list(self._listed[epoch, first:end].tolist())
 
     def _take(self, batch: ArrivedBatch, rows: range, *, is_awaited: bool) -> None:
         """Count the rows of a batch that is awaited, and compare them in any case."""
         is_known = 0 <= batch.epoch < self._expected.epochs and (
             0 <= batch.batch < len(self._lengths)
         )
-        asked = self._asked(batch.batch) if is_known else []
+        asked = self._asked(batch.epoch, batch.batch) if is_known else []
         places = self._identification.places_of(batch, rows, asked)
         for row, place in enumerate(places):
             if place is None:

@@ -18,7 +18,7 @@ class Expectation:
     ids: Sequence[Any]
     """Distinct ids of the scope."""
     places: Sequence[int]
-    """Entries of one epoch: places in `ids`, in the order handed to the sampler."""
+    """Entries of the first epoch: places in `ids`, in the order of the sampler."""
     epochs: int
     """Epochs, each over the same entries; at least 1."""
     batch_size: int
@@ -38,6 +38,9 @@ class Expectation:
     """Lengths of the index lists; None: `batch_size` each, and what is left."""
     may_lack: frozenset[int | str] = frozenset()
     """Ids of incomplete examples that a loader may leave out."""
+    orders: tuple[NDArray[np.int64], ...] = ()
+    """For each epoch the entries of its lists, as positions in `places`; empty: all
+    epochs read them in the order of `places`."""
 
     def __post_init__(self) -> None:
         """Check that there is something to expect: nothing always arrives."""
@@ -45,6 +48,12 @@ class Expectation:
             msg = (
                 "an expectation needs at least one entry, epoch and example a batch, "
                 f"got {len(self.places)}, {self.epochs} and {self.batch_size}"
+            )
+            raise ValueError(msg)
+        if self.orders and len(self.orders) != self.epochs:
+            msg = (
+                f"an expectation of {self.epochs} epochs needs an order for each of "
+                f"them, got {len(self.orders)}"
             )
             raise ValueError(msg)
 
@@ -56,8 +65,18 @@ class Expectation:
         has_rest = rest > 0 and not self.drop_last
         return np.array([self.batch_size] * whole + [rest] * has_rest, np.int64)
 
-    def lists(self) -> list[Sequence[int]]:
+    def listed(self) -> NDArray[np.int64]:
+        """Return the places that the lists read: (epochs, entries of an epoch)."""
+        places = np.asarray(self.places, np.int64)[: int(self.lengths().sum())]
+        if not self.orders:
+            return np.broadcast_to(places, (self.epochs, len(places)))
+        return np.stack([places[order] for order in self.orders])
+
+    def lists(self, epoch: int = 0) -> list[Sequence[int]]:
         """Return the index lists of an epoch, as the batch sampler cuts them."""
+        places: Sequence[int] = self.places
+        if self.orders:
+            places = self.listed()[epoch].tolist()
         ends = np.cumsum(lengths := self.lengths()).tolist()
         pairs = zip(ends, lengths.tolist(), strict=True)
-        return [self.places[end - length : end] for end, length in pairs]
+        return [places[end - length : end] for end, length in pairs]

@@ -1,8 +1,9 @@
 """What was read and what arrived, as digests in arrays on disk.
 
 Two kinds: the reference has one row for each distinct id; an arrival ledger has one row
-for each example that reached the training process. 24 and 32 bytes a row; signatures
-are kept once each. Arrays are plain `.npy` without pickle, tables JSON.
+for each example that reached the training process. 24 and 32 bytes a row, 8 more where
+the user named an id; signatures are kept once each. Arrays are plain `.npy` without
+pickle, tables JSON.
 """
 
 import json
@@ -42,9 +43,14 @@ class ReferenceLedger:
     signature: I64
     """Place in `signatures`."""
     signatures: list[str]
+    id: U64 | None = None
+    """Digest of the id field, where the user named one; None: none was named."""
 
     def write(self, folder: Path) -> None:
         """Write the ledger into a folder."""
+        (folder / "id.npy").unlink(missing_ok=True)
+        if self.id is not None:
+            np.save(folder / "id.npy", self.id, allow_pickle=False)
         np.save(folder / "fixed.npy", self.fixed, allow_pickle=False)
         np.save(folder / "label.npy", self.label, allow_pickle=False)
         np.save(folder / "signature.npy", self.signature, allow_pickle=False)
@@ -59,7 +65,8 @@ class ReferenceLedger:
             for name in ("fixed", "label", "signature")
         )
         text = (folder / "signatures.json").read_text(encoding="utf-8")
-        return cls(fixed, label, signature, json.loads(text))
+        ids = _read_ids(folder / "id.npy")
+        return cls(fixed, label, signature, json.loads(text), ids)
 
 
 class SignatureTable:
@@ -87,6 +94,7 @@ class LedgerWriter:
         self._batches: list[bytes] = []
         self._open: list[Any] | None = None
         self._rows = {name: bytearray() for name in _ROWS}
+        self._ids = bytearray()
 
     def add_batch(
         self,
@@ -126,6 +134,7 @@ class LedgerWriter:
         signatures: Sequence[str],
         signature: Sequence[int] | I64 | NDArray[np.int32],
         altered: Sequence[int] = (),
+        ids: Sequence[int] | U64 = (),
     ) -> None:
         """Add rows to the batch begun last.
 
@@ -136,12 +145,16 @@ class LedgerWriter:
             signatures: those of the batch, once each.
             signature: place in `signatures`, one a row.
             altered: as in `Alignment`; empty: nothing is.
+            ids: digests of the id field, one a row; empty: there are none.
         """
         if self._open is None:
             msg = "rows belong to a batch, and none was begun"
             raise ValueError(msg)
         count = len(slots)
         self._open[4] += count
+        if len(ids):
+            self._fill_ids()
+            self._ids += np.asarray(ids, np.uint64).tobytes()
         if len(signatures) == 1:
             kind = np.full(count, self._table.place(signatures[0]), np.int32)
         else:
@@ -158,9 +171,25 @@ class LedgerWriter:
             self._rows[name] += np.asarray(values, _ROWS[name]).tobytes()
 
     def add_row(
-        self, *, slot: int, fixed: int, label: int, signature: str, altered: int = 0
+        self,
+        *,
+        slot: int,
+        fixed: int,
+        label: int,
+        signature: str,
+        altered: int = 0,
+        id_digest: int = 0,
     ) -> None:
-        """Add a row to the batch begun last; `altered` as in `Alignment`."""
+        """Add a row to the batch begun last.
+
+        Args:
+            slot: as in `Alignment`.
+            fixed: digest.
+            label: digest.
+            signature: what it is made of.
+            altered: as in `Alignment`.
+            id_digest: of the id field; 0: there is none.
+        """
         self.add_rows(
             slots=[slot],
             fixed=[fixed],
@@ -168,6 +197,7 @@ class LedgerWriter:
             signatures=[signature],
             signature=[0],
             altered=[altered],
+            ids=[id_digest] if id_digest else (),
         )
 
     def write(self, folder: Path) -> None:
@@ -178,11 +208,19 @@ class LedgerWriter:
         for name, dtype in _ROWS.items():
             array: NDArray[Any] = np.frombuffer(self._rows[name], dtype)
             np.save(folder / f"arrived_{name}.npy", array, allow_pickle=False)
+        if self._ids:
+            self._fill_ids()
+            ids = np.frombuffer(self._ids, np.uint64)
+            np.save(folder / "arrived_id.npy", ids, allow_pickle=False)
         tables = {
             "converted": list(self._converted),
             "signatures": self._table.signatures,
         }
         (folder / "arrived.json").write_text(json.dumps(tables), encoding="utf-8")
+
+    def _fill_ids(self) -> None:
+        """Give the rows that came without an id a 0."""
+        self._ids += bytes(len(self._rows["fixed"]) - len(self._ids))
 
     def _close(self) -> None:
         """Keep the batch begun last."""
@@ -214,6 +252,8 @@ class ArrivalLedger:
     signatures: list[str]
     altered: U64
     """For each row a mask of the fields that differ from its example."""
+    id: U64 | None = None
+    """Digest of the id field, 0 where a row has none; None: no row has one."""
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -230,14 +270,22 @@ class ArrivalLedger:
             np.load(folder / f"arrived_{name}.npy", allow_pickle=False)
             for name in ("slot", "fixed", "label", "signature", "altered")
         ]
+        ids = _read_ids(folder / "arrived_id.npy")
         rows = int(batches.starts()[-1])
-        if any(len(array) != rows for array in arrays):
+        if any(len(array) != rows for array in (*arrays, ids) if array is not None):
             msg = f"the arrival ledger in {folder} is incomplete"
             raise ProtocolError(msg)
         slot, fixed, label, signature, altered = arrays
-        return cls(
-            batches, slot, fixed, label, signature, tables["signatures"], altered
-        )
+        signatures = tables["signatures"]
+        return cls(batches, slot, fixed, label, signature, signatures, altered, ids)
+
+
+def _read_ids(path: Path) -> U64 | None:
+    """Return the digests of ids; None where none were written."""
+    if not path.exists():
+        return None
+    found: U64 = np.load(path, allow_pickle=False)
+    return found
 
 
 def _fields(found: list[int] | None) -> Converted:

@@ -7,6 +7,7 @@ and what they read must differ.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from autoloader.values.outcome import Finding
 
@@ -19,18 +20,27 @@ _CAUSE = (
 )
 
 
+LEAST_CHANCE = 1e-6
+"""Repeats that chance makes more often than this are nobody's fault."""
+
+
 def judge_randomness(
-    by_worker: Mapping[int, Digests], epochs: Sequence[Mapping[object, int]]
+    by_worker: Mapping[int, Digests],
+    epochs: Sequence[Mapping[Any, int]],
+    share: float = 1.0,
 ) -> list[Finding]:
     """Return cautions for random fields that repeat.
 
     Args:
         by_worker: for each worker what it read of the same ids.
         epochs: for each epoch the digest of each example, by its place in the epoch.
+        share: part of the examples that differ when they are read again, 0-1: a flip
+            differs in half of them, and a few may well repeat by chance.
     """
     found = []
+    fewest = min(map(len, by_worker.values()), default=0)
     twins = _workers_alike(list(by_worker.values()))
-    if twins:
+    if twins and _is_told(fewest, share):
         found.append(
             Finding(
                 code="streams_identical",
@@ -40,7 +50,7 @@ def judge_randomness(
             )
         )
     same = _examples_alike(epochs)
-    if same:
+    if same and _is_told(same, share):
         found.append(
             Finding(
                 code="epochs_identical",
@@ -53,6 +63,11 @@ def judge_randomness(
     return found
 
 
+def _is_told(examples: int, share: float) -> bool:
+    """Whether so many equal examples are no chance."""
+    return bool((1 - share) ** examples < LEAST_CHANCE)
+
+
 def _workers_alike(streams: list[Digests]) -> int:
     """Return how many workers read exactly what another one did."""
     seen: dict[tuple[int, ...], int] = {}
@@ -61,7 +76,7 @@ def _workers_alike(streams: list[Digests]) -> int:
     return sum(times for stream, times in seen.items() if times > 1 and stream)
 
 
-def _examples_alike(epochs: Sequence[Mapping[object, int]]) -> int:
+def _examples_alike(epochs: Sequence[Mapping[Any, int]]) -> int:
     """Return how many examples were compared, if all of them are the same; else 0."""
     if len(epochs) < 2:
         return 0

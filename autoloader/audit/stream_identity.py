@@ -1,7 +1,8 @@
 """What tells the examples of a stream apart, and what they are called in findings.
 
-Pure. A list has indices for that; a stream has its content alone. Which worker
-delivered what, and in which row of which batch, is looked up here too.
+Pure. A list has indices for that; a stream has its content, and an id where the user
+named one. Which worker delivered what, and in which row of which batch, is looked up
+here too.
 """
 
 import json
@@ -20,6 +21,9 @@ Layout = frozenset[tuple[str, ...]]
 
 IN_PROCESS = -1
 """Number of the worker that the training process itself is."""
+
+NO_ID = 0
+"""Digest of the id of an example that lacks the field."""
 
 
 class Signatures:
@@ -93,17 +97,55 @@ class Names:
         return [f"{at} of {len(ids)} like {ids[0]}" for at in range(1, times + 1)]
 
 
+class Ids:
+    """What the id field says of examples; nothing where the user named none.
+
+    Args:
+        reference: of the stream.
+        keys: what tells its examples apart.
+        ids: their ids, in the same order.
+    """
+
+    def __init__(
+        self, reference: ReferenceLedger, keys: Sequence[Key], ids: Sequence[Any]
+    ) -> None:
+        digests = [] if reference.id is None else reference.id.tolist()
+        self._values: dict[int, Any] = dict(zip(digests, ids, strict=False))
+        self._keys: dict[int, dict[Key, None]] = {}
+        for digest, key in zip(digests, keys, strict=False):
+            self._keys.setdefault(digest, {})[key] = None
+        self._labels = dict(zip(keys, reference.label.tolist(), strict=True))
+        for found in (self._values, self._keys):
+            found.pop(NO_ID, None)
+
+    def value(self, digest: int) -> Any | None:
+        """Return the id that has this digest; None: the reference has no such id."""
+        return self._values.get(digest)
+
+    def partner(self, digest: int, left: Counter[Key]) -> Key | None:
+        """Return an example of `left` that has this id; None: it has none."""
+        keys = self._keys.get(digest, ())
+        return next((key for key in keys if left[key] > 0), None)
+
+    def has_label(self, key: Key, label: int) -> bool:
+        """Whether an example has this label, or the label is 0, which is none."""
+        return label in {0, self._labels[key]}
+
+
 class StreamArrivals:
     """What arrived, by epoch and worker.
 
     Args:
         ledger: of the pass.
         keys: what tells its rows apart.
+        ids: what the reference's examples are named by.
     """
 
-    def __init__(self, ledger: ArrivalLedger, keys: Sequence[Key]) -> None:
+    def __init__(self, ledger: ArrivalLedger, keys: Sequence[Key], ids: Ids) -> None:
         self._ledger = ledger
-        self._keys = keys
+        self._keys = list(keys)
+        self._ids = ids
+        self._digests = None if ledger.id is None else ledger.id.tolist()
         counts = [batch.rows for batch in ledger.batches]
         self._first = [0]
         for count in counts:
@@ -111,13 +153,46 @@ class StreamArrivals:
         self.batches = Counter(batch.epoch for batch in ledger.batches)
         """Batches of each epoch."""
 
-    def rows(self, epoch: int) -> Iterator[tuple[int, Key, str]]:
-        """Yield place, key and name of each row of an epoch."""
+    def rows(self, epoch: int) -> Iterator[tuple[int, Key, Any]]:
+        """Yield place, key and name of each row of an epoch.
+
+        The name is the row's id where the reference has it, else where the row is.
+        """
         for batch, first in zip(self._ledger.batches, self._first, strict=False):
             if batch.epoch == epoch:
                 for at in range(batch.rows):
-                    name = f"batch {batch.batch}, row {at}"
+                    name = self._ids.value(self.id_digest(first + at))
+                    if name is None:
+                        name = f"batch {batch.batch}, row {at}"
                     yield first + at, self._keys[first + at], name
+
+    def id_digest(self, row: int) -> int:
+        """Return the digest of a row's id; `NO_ID`: it has none."""
+        return NO_ID if self._digests is None else self._digests[row]
+
+    def stand_ins(
+        self, epoch: int, right: Counter[Key]
+    ) -> Iterator[tuple[Any, Key, Key, int]]:
+        """Take unknown rows for the missing examples that have their ids.
+
+        From then on the rows count as these examples.
+
+        Args:
+            epoch: whose rows.
+            right: how often each example must arrive.
+
+        Yields:
+            Id, the example that is missing, what came for it, and the label that did.
+        """
+        if self._digests is None:
+            return
+        left = right - self.count(epoch)
+        for row, key, name in self.rows(epoch):
+            partner = self._ids.partner(self._digests[row], left)
+            if key not in right and partner is not None:
+                left[partner] -= 1
+                self._keys[row] = partner
+                yield name, partner, key, int(self._ledger.label[row])
 
     def count(self, epoch: int) -> Counter[Key]:
         """Return how often each example arrived in an epoch."""

@@ -1,8 +1,9 @@
 """Compare what a stream's workers delivered with the stream read in one process.
 
 Pure. Examples of a stream have no index: they are told apart by their content (an id
-field included, where one is named). A stream that was cut is never accused for what
-lies beyond the cut; the rules for that are in `audit.shares`.
+field included). Where the user named an id and a stream was read whole, content that
+nobody knows is compared with the missing example of that id. A stream that was cut is
+never accused for what lies beyond the cut; the rules for that are in `audit.shares`.
 """
 
 from collections import Counter
@@ -34,6 +35,7 @@ from autoloader.audit.stream_cautions import (
 )
 from autoloader.audit.stream_identity import (
     IN_PROCESS,
+    Ids,
     Names,
     Signatures,
     StreamArrivals,
@@ -142,7 +144,9 @@ class _StreamJudging:
         self._right = Counter(self._reference)
         self._names = Names(self._reference, expected.ids)
         self._telling = Telling.of(self._reference)
-        self._arrivals = StreamArrivals(arrived, self._signatures.keys(arrived))
+        self._ids = Ids(reference, self._reference, expected.ids)
+        came = self._signatures.keys(arrived)
+        self._arrivals = StreamArrivals(arrived, came, self._ids)
         self._spoilt = spoilt_rows(arrived)
         self._shares = self._read_shares()
         self._doubtful = 0
@@ -179,6 +183,8 @@ class _StreamJudging:
         return self._mismatches
 
     def _judge_epoch(self, epoch: int) -> None:
+        if self._expected.is_complete:
+            self._note_altered(epoch)
         got = self._arrivals.count(epoch)
         is_cut = self._is_cut(epoch)
         missing = Counter() if is_cut else self._right - got
@@ -262,6 +268,15 @@ class _StreamJudging:
         if key in self._names:
             return self._names.of(key, 1)[0]
         return f"worker {worker}, example {place}"
+
+    def _note_altered(self, epoch: int) -> None:
+        """Note examples that came with their id and other content; they came, then."""
+        for name, right, key, label in self._arrivals.stand_ins(epoch, self._right):
+            if not self._ids.has_label(right, label):
+                code = "label_mismatch"
+            else:
+                code = self._signatures.code(key) or "content_mismatch"
+            self._mismatches.add(code, epoch, name)
 
     def _note_changed(
         self, epoch: int, missing: Counter[Key], extra: Counter[Key]

@@ -52,6 +52,10 @@ class Assembly:
             self._stacked.note(index, _as_stacked(kinds))
             self._typed.note(index, _without_shapes(kinds))
 
+    def odd(self) -> Finding | None:
+        """Return the examples that cannot be stacked with the others."""
+        return self._stacked.deviations(share=0.0) if self.stacks else None
+
     def check(self, examples: Sequence[tuple[Any, Any]]) -> None:
         """Put a batch together of a few examples.
 
@@ -61,7 +65,7 @@ class Assembly:
         Raises:
             DatasetError: they cannot be collated in one process.
         """
-        odd = self._stacked.deviations(share=0.0) if self.stacks else None
+        odd = self.odd()
         if odd is not None:
             raise DatasetError(odd.sentence, hint=odd.hint)
         try:
@@ -118,7 +122,7 @@ def mask_rows(value: Any) -> MaskRows | None:
         value: a field of a batch; a mask is a tensor (batch, length) of bool or of
             whole numbers or floats that are all 0 or 1.
     """
-    if not isinstance(value, torch.Tensor) or value.dim() != 2 or value.is_sparse:
+    if not isinstance(value, torch.Tensor) or not _is_plain(value) or value.dim() != 2:
         return None
     if value.dtype is not torch.bool and not bool(((value == 0) | (value == 1)).all()):
         return None
@@ -127,6 +131,12 @@ def mask_rows(value: Any) -> MaskRows | None:
     places = torch.arange(true.shape[1]).expand_as(true)
     prefix = (true == (places < sums[:, None])).all(dim=1)
     return MaskRows(tuple(sums.tolist()), tuple(prefix.tolist()))
+
+
+def _is_plain(value: torch.Tensor) -> bool:
+    """Whether a tensor has sizes and values that can be asked for like any other's."""
+    is_odd = value.is_nested or value.is_quantized or value.is_meta
+    return not is_odd and value.layout is torch.strided
 
 
 def lengths_of(examples: Sequence[Any]) -> Mapping[tuple[str, int], list[int]]:
@@ -140,6 +150,8 @@ def lengths_of(examples: Sequence[Any]) -> Mapping[tuple[str, int], list[int]]:
 
 def _sizes(example: Any) -> Iterator[tuple[tuple[str, int], int]]:
     for path, value in walk(example):
+        if isinstance(value, torch.Tensor) and not _is_plain(value):
+            continue
         for axis, size in enumerate(getattr(value, "shape", ())):
             yield (name_of(path), axis), int(size)
 

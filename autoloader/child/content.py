@@ -136,6 +136,8 @@ def digest_of_array(value: np.ndarray[Any, Any]) -> int:
         return digest_of_number(array.item())
     if not array.nbytes:
         return digest_of_bytes(b"")
+    if not array.dtype.isnative:  # it may be turned on its way
+        array = array.astype(array.dtype.newbyteorder("="))
     octets: np.ndarray[Any, Any] = np.ascontiguousarray(array).reshape(-1)
     return digest_of_bytes(octets.view(np.uint8).data)
 
@@ -167,7 +169,7 @@ class _ContentPickler(pickle.Pickler):
             kind = digest_of_text(f"{value.dtype} {list(value.shape)}")[0]
             return joined([kind, digest_of_tensor(value)[0]])
         if isinstance(value, np.ndarray):
-            kind = digest_of_text(f"{value.dtype} {value.shape}")[0]
+            kind = digest_of_text(f"{value.dtype.newbyteorder('=')} {value.shape}")[0]
             return joined([kind, digest_of_array(value)])
         if isinstance(value, (set, frozenset)):
             return joined(sorted(digest_of_object(item)[0] for item in value))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from autoloader.audit.epoch_order import in_order, orders_of_pass
 from autoloader.audit.ledger import ScopeList
 from autoloader.child.digest import DigestPlan
 from autoloader.child.loader import ListSampler
 from autoloader.child.pickling import unpicklable_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from torch.utils.data import DataLoader
 
@@ -98,6 +100,22 @@ class TrialContext:
             cut.pop()
         return cut
 
+    def epochs(self, entries: Sequence[Any]) -> Iterator[list[Any]]:
+        """Yield what each epoch of a gate pass reads, of the entries of the first."""
+        is_listed = self.facts.batching == "lists"
+        if self.facts.batching == "single":
+            lengths = [1] * len(entries)
+        else:
+            lengths = [len(batch) for batch in self.lists(entries)]
+        flat = [index for batch in entries for index in batch] if is_listed else entries
+        for order in orders_of_pass(lengths, self.order, self.scope, self.facts):
+            found = in_order(flat, order)
+            if is_listed:
+                left = iter(found)
+                yield [list(islice(left, length)) for length in lengths]
+            else:
+                yield found
+
     def cycled(self, count: int) -> list[Any] | None:
         """Return `count` batches of the scope's list, repeated; None for a stream."""
         if self.scope.stream is not None:
@@ -142,5 +160,6 @@ class TrialContext:
             random=frozenset(self.facts.random_fields),
             free_shapes=frozenset(self.facts.free_shapes),
             label=self.facts.label,
+            id=self.facts.id,
             by_rows=self.facts.by_rows,
         )

@@ -159,6 +159,8 @@ class ExampleDigest(NamedTuple):
     """The label's leaf; 0 where there is none."""
     signature: str
     """What it is made of."""
+    id: int = 0
+    """The id's leaf; 0 where there is none."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +173,8 @@ class DigestPlan:
     """Names of random fields whose shape differs as well."""
     label: str | None = None
     """Name of the label's field."""
+    id: str | None = None
+    """Name of the field that names the examples of a stream; None: none was named."""
     by_rows: bool = False
     """Whether an element of a stream that is a batch is taken apart."""
 
@@ -182,11 +186,13 @@ class DigestPlan:
         """Return the digests of an example that was walked already."""
         fixed = [leaf for leaf in found if not self.is_random(leaf.path)]
         labels = [leaf for leaf in found if self.is_label(leaf.path)]
+        ids = [leaf for leaf in found if self.is_id(leaf.path)]
         return ExampleDigest(
             full=combine(found),
             fixed=combine(fixed),
             label=combine(labels) if labels else 0,
             signature=signature(found, self.free_shapes),
+            id=combine(ids) if ids else 0,
         )
 
     def is_random(self, path: Path) -> bool:
@@ -196,6 +202,10 @@ class DigestPlan:
     def is_label(self, path: Path) -> bool:
         """Whether the leaf there is the label, or a part of it."""
         return self.label is not None and _below(path, self.label)
+
+    def is_id(self, path: Path) -> bool:
+        """Whether the leaf there is the id, or a part of it."""
+        return self.id is not None and _below(path, self.id)
 
 
 @lru_cache(maxsize=4096)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 REAP_S = 2.0
 """Longest wait for a dying worker's exit code."""
 
+READING_IDS = "while it read ids "
+"""Beginning of a note at an exception that names the examples of the list."""
+
 _SIGNAL = re.compile(r"DataLoader worker \(pid (\d+)\) is killed by signal: ([^.]+)\.")
 _EXITED = re.compile(r"DataLoader worker \(pid\(s\) ([\d, ]+)\) exited unexpectedly")
 _CODE = re.compile(
@@ -84,7 +87,7 @@ def failure_of(
         return Failure(
             kind="out_of_memory" if is_memory else "worker_exception",
             phase=phase,
-            message=f"worker {caught[2]} raised {caught[1]}: {_words(texts[0])}",
+            message=f"worker {caught[2]} raised {_words(texts[0])}{_reading(exc)}",
             hint="the traceback is in stderr.txt of the log folder",
             exception=caught[1],
             log=log,
@@ -103,7 +106,7 @@ def failure_of(
     return Failure(
         kind="worker_exception" if phase != "prediction" else "crashed",
         phase=phase,
-        message=f"{type(exc).__name__}: {_last_line(str(exc))}",
+        message=f"{type(exc).__name__}: {_last_line(str(exc))}{_reading(exc)}",
         exception=type(exc).__name__,
         log=log,
     )
@@ -261,6 +264,13 @@ def _name_of_words(words: str) -> str:
         if signal.strsignal(item) == words.strip():
             return item.name
     return words.strip()
+
+
+def _reading(exc: BaseException) -> str:
+    """Return which examples were being read, where the pass has noted it."""
+    notes = getattr(exc, "__notes__", ())
+    noted = next((note for note in notes if note.startswith(READING_IDS)), None)
+    return "" if noted is None else f", {noted}"
 
 
 def _words(text: str) -> str:

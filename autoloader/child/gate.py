@@ -17,6 +17,7 @@ import torch
 
 from autoloader.audit.ledger import LedgerWriter
 from autoloader.child.collating import CollateWatch
+from autoloader.child.failures import READING_IDS
 from autoloader.child.growth import GrowthWatch
 from autoloader.child.last_words import SUSPECTS
 from autoloader.child.loader import ListSampler
@@ -26,6 +27,10 @@ from autoloader.child.recorder import Arrivals, record
 from autoloader.child.stages import Stage
 from autoloader.child.suspects import find_suspects
 from autoloader.measure.descriptors import FileOffset, readable_offsets
+from autoloader.values.outcome import MAX_IDS
+
+PROBED = 64
+"""Examples, or lists, that all workers are given once, to see whether they differ."""
 
 LOOKED_AT = 16
 """Batches of an epoch after which file offsets are looked at; about 0.1 ms each."""
@@ -47,10 +52,11 @@ def gate_pass(context: TrialContext) -> dict[str, Any]:
     """
     torch.set_num_threads(1)
     entries = context.entries()
-    loader = context.loader(entries)
+    sampler = None if entries is None else ListSampler(entries)
+    loader = context.build(context.order.config, sampler)
     note_suspects(context)
     watches = _Watches(context, loader)
-    watches.read(loader)
+    watches.read(loader, sampler)
     context.board.enter(Stage.SHUTTING_DOWN)
     del loader
     probed = _probe(context, watches.plan)
@@ -91,11 +97,17 @@ class _Watches:
         self._growth = GrowthWatch()
         self._moved: list[str] = []
         self._offsets: dict[int, FileOffset] | None = None
+        self._lists = context.lists(context.entries())
+        self._done = 0
         self._was_cut = False
 
-    def read(self, loader: DataLoader[Any]) -> None:
-        """Read the epochs that were ordered."""
+    def read(self, loader: DataLoader[Any], sampler: ListSampler | None) -> None:
+        """Read the epochs that were ordered, a list in the order of each."""
+        lists = None if sampler is None else self._context.epochs(sampler.indices)
         for epoch in range(self._context.order.epochs):
+            if sampler is not None and lists is not None:
+                sampler.indices = next(lists)
+                self._lists = self._context.lists(sampler.indices)
             self._tagging.epoch = epoch
             self._context.board.enter(Stage.STARTING_WORKERS)
             self._context.calls.begin(epoch)
@@ -105,11 +117,29 @@ class _Watches:
             self._growth.note(loader)
 
     def _read_epoch(self, loader: DataLoader[Any]) -> None:
+        try:
+            self._read_batches(loader)
+        except Exception as exc:
+            self._note_ids(exc)
+            raise
+
+    def _note_ids(self, exc: Exception) -> None:
+        """Add to an exception which examples were being read, where that is known."""
+        lists = self._lists
+        in_order = getattr(self._context.parts.loader, "in_order", True)
+        if in_order and self._done < len(lists):
+            ids = [str(index) for index in lists[self._done]]
+            more = f" and {len(ids) - MAX_IDS} more" if len(ids) > MAX_IDS else ""
+            exc.add_note(f"{READING_IDS}{', '.join(ids[:MAX_IDS])}{more}")
+
+    def _read_batches(self, loader: DataLoader[Any]) -> None:
         most, board = self._context.most_batches(), self._context.board
+        self._done = 0
         for place, carried in enumerate(loader):
             if place == 0:
                 board.enter(Stage.LOADING)
             self._note(carried)
+            self._done = place + 1
             if place < LOOKED_AT:
                 self._note_offsets()
             board.advance()
@@ -157,16 +187,28 @@ def _probe(context: TrialContext, plan: DigestPlan) -> dict[int, list[int]]:
     """Give all workers the same ids once, where there are random fields."""
     config = context.order.config
     entries = context.entries()
-    is_list = entries is not None and context.facts.batching == "size"
-    if not plan.random or config.num_workers < 2 or not is_list or entries is None:
+    if not plan.random or config.num_workers < 2 or entries is None:
+        return {}
+    same = _same_for_all(context, entries)
+    if not same:
         return {}
     context.board.enter(Stage.STARTING_WORKERS)
-    same = entries[: context.size]
-    if len(same) < context.size:
-        return {}
     fresh = replace(config, persistent_workers=False)
-    sampler = ListSampler(same * config.num_workers)
-    return probe_workers(context.build(fresh, sampler), plan)
+    return probe_workers(context.build(fresh, ListSampler(same)), plan)
+
+
+def _same_for_all(context: TrialContext, entries: list[Any]) -> list[Any]:
+    """Return what a sampler yields so that each worker reads the same batches.
+
+    Batches are dealt in turns. Several are read: a flip repeats itself now and then.
+    """
+    workers = context.order.config.num_workers
+    if context.facts.batching != "size":
+        return [entry for entry in entries[:PROBED] for _ in range(workers)]
+    size = context.size
+    whole = min(len(entries), max(PROBED, size)) // size
+    batches = [entries[at * size : (at + 1) * size] for at in range(whole)]
+    return [index for batch in batches for _ in range(workers) for index in batch]
 
 
 def _moved(

@@ -1,6 +1,6 @@
 """Note what processes hold at the end of each epoch, so that growth can be seen.
 
-Each kept worker is given the same lists in every epoch: whatever it opens or caches
+Each kept worker is given the same examples in every epoch: whatever it opens or caches
 when an example is first read, it has by the end of the first one. What is growth and
 what is noise is judged in `audit.growth`.
 """

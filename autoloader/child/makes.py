@@ -67,6 +67,8 @@ class Seen(Sequence[ExampleDigest]):
         """As in `ExampleDigest`."""
         self.label = array("Q")
         """As in `ExampleDigest`."""
+        self.id = array("Q")
+        """As in `ExampleDigest`; empty where the plan names no id."""
 
     def __len__(self) -> int:
         return len(self.make)
@@ -82,7 +84,11 @@ class Seen(Sequence[ExampleDigest]):
             return [self[place] for place in range(*at.indices(len(self)))]
         make = self.makes[self.make[at]]
         return ExampleDigest(
-            self.full[at], self.fixed[at], self.label[at], make.signature
+            full=self.full[at],
+            fixed=self.fixed[at],
+            label=self.label[at],
+            signature=make.signature,
+            id=self.id[at] if self.id else 0,
         )
 
     @property
@@ -169,10 +175,13 @@ class _Maker:
         every = range(len(paths))
         fixed = [at for at in every if not plan.is_random(paths[at])]
         labels = [at for at in every if plan.is_label(paths[at])]
+        ids = [at for at in every if plan.is_id(paths[at])]
         self.full = _Combining(paths, every)
         self.fixed = _Combining(paths, fixed) if len(fixed) < len(paths) else None
         """None: as `full`."""
         self.label = _Combining(paths, labels) if labels else None
+        """None: there is none."""
+        self.id = _Combining(paths, ids) if ids else None
         """None: there is none."""
 
 
@@ -224,10 +233,9 @@ class ExampleReader:
             seen.fixed = seen.full
         else:
             seen.fixed = array("Q", maker.fixed.many(digests))
-        if maker.label is None:
-            seen.label = array("Q", [0]) * len(examples)
-        else:
-            seen.label = array("Q", maker.label.many(digests))
+        seen.label = _named(maker.label, digests)
+        if self._plan.id is not None:
+            seen.id = _named(maker.id, digests)
         return True
 
     def _read_each(self, examples: Sequence[Any], seen: Seen) -> None:
@@ -250,6 +258,8 @@ class ExampleReader:
             seen.full.append(full)
             seen.fixed.append(full if maker.fixed is None else maker.fixed(digests))
             seen.label.append(0 if maker.label is None else maker.label(digests))
+            if self._plan.id is not None:
+                seen.id.append(0 if maker.id is None else maker.id(digests))
 
     def _maker_of(self, parts: list[Any]) -> _Maker:
         key = tuple(parts)
@@ -322,6 +332,13 @@ class ExampleReader:
             if len(self._keyed) < MOST_KEPT:
                 self._keyed[key] = found
         return found
+
+
+def _named(combining: _Combining | None, columns: Sequence[array[int]]) -> array[int]:
+    """Return the digests of a field that the plan names; 0 where there is none."""
+    if combining is None:
+        return array("Q", [0]) * len(columns[0])
+    return array("Q", combining.many(columns))
 
 
 def _fields_of(examples: Sequence[Any]) -> list[tuple[Path, Sequence[Any]]]:

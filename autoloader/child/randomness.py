@@ -46,12 +46,12 @@ def probe_workers(loader: DataLoader[Any], plan: DigestPlan) -> dict[int, list[i
 
     Args:
         loader: a fresh one, since kept workers have drawn different amounts already,
-            over an index list that repeats one batch for each worker.
+            over an index list in which each worker finds the same batches.
         plan: which fields are random.
     """
     record(loader, plan)
     found: dict[int, list[int]] = {}
     for carried in loader:
         digests = [example.full for example in carried.examples]
-        found.setdefault(carried.worker, digests)
+        found.setdefault(carried.worker, []).extend(digests)
     return found

@@ -39,6 +39,8 @@ def _arrived(epoch: int, batch: int, indices: Any) -> Any:
     """Note in the worker which list (or index) has come; return it as it was."""
     global _current  # one batch at a time in a process
     _current = (epoch, batch)
+    if torch.get_num_threads() != 1:  # sums of floats then agree with the reference
+        torch.set_num_threads(1)
     return indices
 
 
@@ -181,6 +183,8 @@ class Arrivals:
         seen = carried.examples
         is_same = rows is not None and rows.digests == seen.digests
         alignment = None if is_same else _alignment(seen, rows)
+        if alignment is not None and _is_nothing(found.leaves):
+            alignment = Alignment(slots=(), converted=None)
         converted = () if alignment is None else alignment.converted
         if not carried.is_single:
             count = len(seen if alignment is None else alignment.slots)
@@ -207,6 +211,7 @@ class Arrivals:
             label=seen.label,
             signatures=[make.signature for make in seen.makes],
             signature=seen.make,
+            ids=seen.id,
         )
 
     def _add_aligned(self, seen: Seen, alignment: Alignment, rows: Rows | None) -> None:
@@ -223,6 +228,7 @@ class Arrivals:
                 label=digest.label,
                 signature=digest.signature,
                 altered=altered[row],
+                id_digest=digest.id,
             )
 
     def _note_count_path(self, found: list[Leaf], rows: int) -> None:
@@ -294,6 +300,11 @@ def _alignment(seen: Seen, rows: Rows | None) -> Alignment:
         row_shapes=rows.shapes,
         example_shapes=seen.shapes,
     )
+
+
+def _is_nothing(found: Sequence[Leaf]) -> bool:
+    """Whether a batch has no content: None, or an empty list."""
+    return all(leaf.type == "none" for leaf in found)
 
 
 def _look_up(batch: Any, path: Path) -> Any:

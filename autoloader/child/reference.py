@@ -8,12 +8,14 @@ of epochs, the second one is read as well.
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.utils.data import Sampler
 
 from autoloader.audit.contract_watch import count_finding
 from autoloader.audit.reference_files import later_folder
@@ -21,7 +23,8 @@ from autoloader.child.assembly import Assembly
 from autoloader.child.choosing import choose_scope
 from autoloader.child.epochs import EpochCalls
 from autoloader.child.loader import LoaderParts
-from autoloader.child.reading import Reader
+from autoloader.child.reading import UNSTABLE, Reader
+from autoloader.child.rereading import PROBED, edited_in_place
 from autoloader.child.seeding import seed_all
 from autoloader.child.source import load_source
 from autoloader.child.stages import Stage, StageBoard
@@ -83,6 +86,7 @@ class _MapReference:
     def run(self) -> dict[str, Any]:
         calls, reader = self._calls, self._reader
         calls.begin_alone(0)
+        self._check_untouched()
         needs_worker = self._enter_worker()
         self._check_count()
         scope_list, of, order_name = choose_scope(
@@ -90,6 +94,7 @@ class _MapReference:
         )
         plan = reader.find_plan(scope_list.ids, epochs=self._epochs)
         self._write(scope_list, plan)
+        self._check_length_again()
         self._hold_contract()
         padding = self._assemble()
         request = self._order.request
@@ -158,6 +163,41 @@ class _MapReference:
                 later.mkdir(mode=0o700)
             ledger.write(later if epoch else folder)
 
+    def _check_untouched(self) -> None:
+        """Refuse a dataset whose examples, or whose length, reading changes.
+
+        Raises:
+            DatasetError: the second reading of an example differs from the first.
+        """
+        dataset, seed = self._parts.dataset, self._order.request.seed
+        lengths = [len(dataset) for _ in range(3)]
+        if len(set(lengths)) > 1:
+            said = ", ".join(str(length) for length in lengths)
+            msg = f"reference_unstable: len(dataset) says {said} when asked in turn"
+            raise DatasetError(msg, hint="a length must not depend on who asks")
+        self._length = lengths[0]
+        sampler: Any = self._parts.sampler(None, seed)
+        if not isinstance(sampler, Sampler):  # a generator would be used up
+            return
+        torch.manual_seed(seed)
+        first = list(itertools.islice(iter(sampler), PROBED + 1))
+        index = edited_in_place(dataset, first, seed)
+        if index is not None:
+            msg = (
+                f"reference_unstable: example {index!r} is another one when it is read "
+                "a second time, in one process"
+            )
+            raise DatasetError(msg, hint=UNSTABLE)
+
+    def _check_length_again(self) -> None:
+        length = len(self._parts.dataset)
+        if length != self._length:
+            msg = (
+                f"reference_unstable: len(dataset) said {self._length}, and {length} "
+                "once all was read"
+            )
+            raise DatasetError(msg, hint="a length must not depend on what was read")
+
     def _check_count(self) -> None:
         """Refuse a dataset of another length than its contract says."""
         contract = self._order.request.contract
@@ -222,4 +262,5 @@ class _MapReference:
                 )
             ),
             needs_worker=needs_worker,
+            random_share=reader.random_share,
         )

@@ -228,11 +228,12 @@ def _is_reached(found: StreamPass, limits: StreamLimits, begun: float) -> bool:
 def ledger_of(found: StreamPass, plan: DigestPlan) -> ReferenceLedger:
     """Return the ledger of a pass: one row an example, in order."""
     count = len(found)
-    fixed, label = np.zeros(count, np.uint64), np.zeros(count, np.uint64)
+    fixed, label, ids = (np.zeros(count, np.uint64) for _ in range(3))
     kinds = np.zeros(count, np.int64)
     table = SignatureTable()
     for place in range(count):
         digest = plan.digest_leaves(found.leaves(place))
-        fixed[place], label[place] = digest.fixed, digest.label
+        fixed[place], label[place], ids[place] = digest.fixed, digest.label, digest.id
         kinds[place] = table.place(digest.signature)
-    return ReferenceLedger(fixed, label, kinds, table.signatures)
+    named = None if plan.id is None else ids
+    return ReferenceLedger(fixed, label, kinds, table.signatures, named)

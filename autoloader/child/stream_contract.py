@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from autoloader.audit.contract_inference import ContractBuilder
 from autoloader.audit.contract_watch import ContractWatch, count_finding
+from autoloader.child.assembly import Assembly
 from autoloader.child.digest import name_of
 from autoloader.errors import DatasetError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from autoloader.child.digest import DigestPlan
     from autoloader.child.stream import StreamPass
     from autoloader.values.contract import Contract
@@ -18,7 +21,13 @@ if TYPE_CHECKING:
 
 
 def hold_stream(
-    found: StreamPass, plan: DigestPlan, request: ScopeRequest, declared: int | None
+    found: StreamPass,
+    plan: DigestPlan,
+    request: ScopeRequest,
+    declared: int | None,
+    *,
+    collate: Callable[[Any], Any] | None,
+    is_collated: bool,
 ) -> tuple[Contract, list[Finding]]:
     """Return the contract that a stream's examples make, and cautions.
 
@@ -27,11 +36,14 @@ def hold_stream(
         plan: which fields are random.
         request: with the contract that is to be kept, if any.
         declared: what `len(dataset)` says; None: nothing.
+        collate: the user's collate_fn; None: PyTorch's.
+        is_collated: whether batches of several examples are made by it.
 
     Raises:
         DatasetError: the stream breaks its contract, and its rules refuse that.
     """
     builder = ContractBuilder(plan.label)
+    assembly = Assembly(collate)
     held = request.contract
     watch = None if held is None else ContractWatch(held)
     for place, example_id in enumerate(found.ids):
@@ -40,8 +52,13 @@ def hold_stream(
             for leaf in found.leaves(place)
         )
         builder.note(example_id, kinds)
+        if is_collated:
+            assembly.note(example_id, kinds)
         if watch is not None:
             watch.note(example_id, kinds, None)
+    odd = assembly.odd()
+    if odd is not None:
+        raise DatasetError(odd.sentence, hint=odd.hint)
     known = len(found) if found.is_complete else None
     contract = builder.build(examples=declared, of=known, random=plan.random)
     if held is None or watch is None:

@@ -88,7 +88,7 @@ def run_stream_reference(
     keeps_order = nature.keeps_order
     if keeps_order and not (first.is_complete and len(first) <= GATE_EXAMPLES):
         keeps_order = keeps_order_as_worker(dataset, plan, board, request)
-    plan = replace(plan, by_rows=by_rows)
+    plan = replace(plan, by_rows=by_rows, id=request.id)
     later = _later_pass(
         first, order, parts, calls, board, needs_worker=needs_worker, by_rows=by_rows
     )
@@ -97,7 +97,14 @@ def run_stream_reference(
     _write(folder, first, plan)
     epochs_differ = _write_later(folder, first, later, plan)
     declared = _declared(dataset)
-    contract, cautions = hold_stream(first, plan, request, declared)
+    contract, cautions = hold_stream(
+        first,
+        plan,
+        request,
+        declared,
+        collate=None if parts.loader is None else parts.loader.collate_fn,
+        is_collated=parts.batching == "size" and order.largest_batch != 1,
+    )
     cautions += _moving_length(parts, declared)
     known = len(first) if first.is_complete else None
     stream = StreamFacts(
@@ -305,6 +312,7 @@ def _facts(
             for name, leaf in fields.items()
         ),
         label=plan.label,
+        id=plan.id,
         baseline=parts.baseline(),
         batching=parts.batching,
         batch_examples=count / found.elements,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from autoloader.audit.epoch_order import by_entry, orders_of_pass
 from autoloader.audit.epoch_split import are_replayed, merged, of_epoch
 from autoloader.audit.findings import (
     STALE,
@@ -74,7 +75,7 @@ def verdict_of(
     broken = _padding_findings(reference, order, answer["padding_broken"])
     cautions = [
         *verdict.cautions,
-        *_of_randomness(answer["randomness"]),
+        *_of_randomness(reference, order, answer["randomness"]),
         *judge_growth(**answer["growth"], limit=_most_descriptors()),
         *reference.cautions,
     ]
@@ -86,9 +87,19 @@ def verdict_of(
     )
 
 
-def _of_randomness(told: Mapping[str, Any]) -> list[Finding]:
+def _of_randomness(
+    reference: Reference, order: PassOrder, told: Mapping[str, Any]
+) -> list[Finding]:
     by_worker = {int(worker): digests for worker, digests in told["by_worker"]}
-    return judge_randomness(by_worker, told["epochs"])
+    epochs: Sequence[Mapping[Any, int]] = told["epochs"]
+    if reference.scope.stream is None and len(epochs) > 1:
+        expected = _asked_list(reference, order)
+        lengths = expected.lengths()
+        epochs = [
+            by_entry(kept, lengths, positions)
+            for kept, positions in zip(epochs, expected.orders, strict=False)
+        ]
+    return judge_randomness(by_worker, epochs, reference.facts.random_share)
 
 
 def _most_descriptors() -> int:
@@ -103,7 +114,11 @@ def _of_list(
 ) -> Verdict:
     folder, scope = Path(reference.folder), reference.scope
     right = read_references(folder, epochs_differ=scope.epochs_differ)
-    expected = _expected_list(ScopeList.read(folder), reference, order, answer)
+    expected = replace(
+        _asked_list(reference, order),
+        moved_offsets=tuple(answer["moved_offsets"]),
+        collated_otherwise=tuple(answer["collated_otherwise"]),
+    )
 
     def judged(references: Sequence[ReferenceLedger]) -> Verdict:
         return judge(
@@ -121,13 +136,9 @@ def _of_list(
     return replace(verdict, findings=tuple(findings))
 
 
-def _expected_list(
-    listed: ScopeList,
-    reference: Reference,
-    order: PassOrder,
-    answer: Mapping[str, Any],
-) -> Expectation:
-    scope = reference.scope
+def _asked_list(reference: Reference, order: PassOrder) -> Expectation:
+    """Return what a pass over a list was asked to deliver, whatever it told."""
+    scope, listed = reference.scope, ScopeList.read(Path(reference.folder))
     size = order.config.batch_size or 1
     cuts: tuple[int, ...] | None = None
     if listed.cuts is None:
@@ -136,7 +147,7 @@ def _expected_list(
         batches = listed.batches(order.examples)
         entries = [entry for batch in batches for entry in batch]
         cuts = tuple(len(batch) for batch in batches)
-    return Expectation(
+    expected = Expectation(
         ids=listed.ids,
         cuts=cuts,
         places=listed.places_at(entries),
@@ -145,10 +156,10 @@ def _expected_list(
         drop_last=scope.drop_last,
         of=len(listed.places) if scope.of is None else scope.of,
         num_workers=order.config.num_workers,
-        moved_offsets=tuple(answer["moved_offsets"]),
-        collated_otherwise=tuple(answer["collated_otherwise"]),
         may_lack=frozenset(reference.facts.left_out),
     )
+    orders = orders_of_pass(expected.lengths(), order, scope, reference.facts)
+    return replace(expected, orders=orders)
 
 
 def _of_stream(
@@ -211,17 +222,11 @@ def _padding_findings(
         return []
     ids: list[Any] = []
     if reference.scope.stream is None:
-        folder = Path(reference.folder)
-        expected = _expected_list(
-            ScopeList.read(folder),
-            reference,
-            order,
-            {"moved_offsets": (), "collated_otherwise": ()},
-        )
-        lists = expected.lists()
+        expected = _asked_list(reference, order)
+        lists = [expected.lists(epoch) for epoch in range(expected.epochs)]
         ids = [
             expected.ids[place]
-            for batch in dict.fromkeys(item[1] for item in broken)
-            for place in lists[batch]
+            for epoch, batch in dict.fromkeys((item[0], item[1]) for item in broken)
+            for place in lists[epoch][batch]
         ]
     return [padding_finding(broken, ids)]

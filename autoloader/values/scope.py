@@ -163,6 +163,8 @@ class DatasetFacts(Stored):
     """Fields of an example."""
     label: str | None
     """Path of the label; None where none was named or found."""
+    id: str | None = None
+    """Path of a stream's id; None where none was named."""
     baseline: dict[str, Any] | None
     """Settings of the user's DataLoader; None for a bare dataset."""
     batching: Literal["size", "lists", "single"]
@@ -191,6 +193,8 @@ class DatasetFacts(Stored):
     """Ids of incomplete examples that a loader may leave out, by the contract."""
     needs_worker: bool = False
     """Whether it can only be read where get_worker_info() answers."""
+    random_share: float = 1.0
+    """Part of the examples that differ when they are read again, where any does."""
 
     @property
     def random_fields(self) -> tuple[str, ...]:

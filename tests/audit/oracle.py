@@ -41,7 +41,10 @@ class _Plain:
         self._arrived = arrived
         self._expected = expected
         self._identification = Identification(references, arrived)
-        self._lists = [list(part) for part in expected.lists()]
+        self._lists = [
+            [list(part) for part in expected.lists(epoch)]
+            for epoch in range(expected.epochs)
+        ]
         self._counts: list[Counter[int]] = [Counter() for _ in range(expected.epochs)]
         self._seen: set[tuple[int, int]] = set()
         self._spoilt = spoilt_rows(arrived)
@@ -53,10 +56,10 @@ class _Plain:
             self._take(batch, range(first, first + batch.rows))
             first += batch.rows
         for number in self._expected.collated_otherwise:
-            if number < len(self._lists):
-                self._note("collate_mismatch", 0, self._lists[number])
-        wanted = Counter(place for part in self._lists for place in part)
+            if number < len(self._lists[0]):
+                self._note("collate_mismatch", 0, self._lists[0][number])
         for epoch, got in enumerate(self._counts):
+            wanted = Counter(place for part in self._lists[epoch] for place in part)
             self._note("missing_ids", epoch, wanted - got)
             self._note("repeated_ids", epoch, got - wanted)
         return self._mismatches
@@ -68,11 +71,11 @@ class _Plain:
     def _take(self, batch: ArrivedBatch, rows: range) -> None:
         key = (batch.epoch, batch.batch)
         is_known = 0 <= batch.epoch < len(self._counts) and (
-            0 <= batch.batch < len(self._lists)
+            0 <= batch.batch < len(self._lists[0])
         )
         is_awaited = is_known and key not in self._seen
         self._seen.add(key)
-        asked = self._lists[batch.batch] if is_known else []
+        asked = self._lists[batch.epoch][batch.batch] if is_known else []
         places = self._identification.places_of(batch, rows, asked)
         for row, place in enumerate(places):
             if place is None:

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from autoloader.audit import comparison
 from autoloader.audit.alignment import NO_SLOT
+from autoloader.audit.comparison import Comparison
 from autoloader.audit.ledger import ReferenceLedger
-from autoloader.audit.verdict import judge
+from autoloader.audit.verdict import Expectation, judge
 from tests.audit.ledgers import SIGNATURE, Batch, Row, Setting, codes, ledger_of
+from tests.audit.moved import honest_batches, moved_expectation
 from tests.audit.oracle import plain_findings
 
 SIGNATURES = [
@@ -80,20 +82,23 @@ def spoilt_batches(draw: st.DrawFn, batch: Batch, lists: list[int]) -> Batch:
 
 
 @st.composite
-def passes(draw: st.DrawFn) -> tuple[Setting, list[Batch]]:
+def passes(draw: st.DrawFn) -> tuple[Setting, Expectation, list[Batch]]:
     """Draw a pass: some of its batches honest, some spoilt, in any order."""
     setting = draw(all_settings())
-    lengths = [len(part) for part in setting.expectation().lists()]
+    expected = setting.expectation()
+    if draw(st.booleans()):
+        expected = moved_expectation(setting, whole_lists=draw(st.booleans()))
+    lengths = [len(part) for part in expected.lists()]
     batches: list[Batch] = [
         batch if draw(st.integers(0, 2)) else draw(spoilt_batches(batch, lengths))
-        for batch in setting.honest()
+        for batch in honest_batches(setting, expected)
         if draw(st.integers(0, 9))
     ]
     is_again = draw(st.booleans())
     if batches and is_again:
         batches.append(draw(st.sampled_from(batches)))
     order: list[Batch] = draw(st.permutations(batches))
-    return setting, order
+    return setting, expected, order
 
 
 def other(reference: ReferenceLedger, place: int, by: int) -> ReferenceLedger:
@@ -111,14 +116,14 @@ def other(reference: ReferenceLedger, place: int, by: int) -> ReferenceLedger:
     collated=st.lists(FEW, max_size=1),
 )
 def test_all_at_once_finds_what_one_by_one_finds(
-    made: tuple[Setting, list[Batch]],
+    made: tuple[Setting, Expectation, list[Batch]],
     chunk: int,
     changes: list[tuple[int, int]],
     collated: list[int],
 ) -> None:
     """Codes, counts, ids, their order, and epochs."""
-    setting, batches = made
-    expected = replace(setting.expectation(), collated_otherwise=tuple(collated))
+    setting, expected, batches = made
+    expected = replace(expected, collated_otherwise=tuple(collated))
     references = [setting.reference()]
     references += [other(references[0], place, by) for place, by in changes]
     arrived = ledger_of(batches)
@@ -130,6 +135,20 @@ def test_all_at_once_finds_what_one_by_one_finds(
         item for item in verdict.findings if not item.message.startswith("drop_last")
     ]
     assert own == plain_findings(references, arrived, expected)
+
+
+@given(setting=all_settings(), whole_lists=st.booleans())
+def test_an_honest_pass_is_compared_all_at_once(
+    setting: Setting, whole_lists: bool
+) -> None:
+    """In whatever order its epochs read the list: no batch needs a look of its own."""
+    expected = moved_expectation(setting, whole_lists=whole_lists)
+    arrived = ledger_of(honest_batches(setting, expected))
+
+    with mock.patch.object(Comparison, "_take", side_effect=AssertionError):
+        found = Comparison(setting.reference(), arrived, expected).run()
+
+    assert found.findings() == []
 
 
 def read_anew() -> tuple[Setting, list[ReferenceLedger], list[Batch]]:

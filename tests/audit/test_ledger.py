@@ -1,6 +1,7 @@
 """Ledgers survive the disk, and an incomplete one is noticed."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,45 @@ def test_rows_can_be_added_together(tmp_path: Path) -> None:
     found = [ledger.signatures[place] for place in ledger.signature]
     assert found == ["[1]", "[0]", "[1]", "[2]"]
     assert ledger.altered.tolist() == [0, 2, 0, 0]
+
+
+def test_ids_come_back_where_some_rows_have_one(tmp_path: Path) -> None:
+    """A row without one has 0."""
+    writer = LedgerWriter()
+    batch: dict[str, Any] = {"worker": 0, "converted": (), "intact": True}
+    writer.add_batch(epoch=0, batch=0, examples=1, **batch)
+    writer.add_row(slot=0, fixed=1, label=1, signature="[]")
+    writer.add_batch(epoch=0, batch=1, examples=3, **batch)
+    rows: dict[str, Any] = {"signatures": ["[]"], "signature": [0, 0]}
+    writer.add_rows(slots=[0, 1], fixed=[2, 3], label=[0, 0], ids=[BIG, 7], **rows)
+    writer.add_row(slot=2, fixed=4, label=1, signature="[]", id_digest=9)
+    writer.add_row(slot=3, fixed=5, label=1, signature="[]")
+    writer.write(tmp_path)
+
+    found = ArrivalLedger.read(tmp_path).id
+
+    assert found is not None
+    assert found.tolist() == [0, BIG, 7, 9, 0]
+    np.save(tmp_path / "arrived_id.npy", found[:-1])
+    with pytest.raises(ProtocolError, match=r"is incomplete$"):
+        ArrivalLedger.read(tmp_path)
+
+
+def test_no_file_is_written_where_there_are_no_ids(tmp_path: Path) -> None:
+    """Arrivals and reference: the file of another one is not left either."""
+    assert written(tmp_path).id is None
+    assert not (tmp_path / "arrived_id.npy").exists()
+
+    digests = np.array([1, BIG], np.uint64)
+    plain = ReferenceLedger(digests, digests, np.array([0, 0], np.int64), ["[]"])
+    replace(plain, id=digests).write(tmp_path)
+    named = ReferenceLedger.read(tmp_path)
+    plain.write(tmp_path)
+
+    assert named.id is not None
+    assert named.id.tolist() == [1, BIG]
+    assert ReferenceLedger.read(tmp_path).id is None
+    assert not (tmp_path / "id.npy").exists()
 
 
 def test_rows_without_a_batch_are_refused() -> None:

@@ -42,3 +42,24 @@ def test_one_example_that_differs_clears_an_epoch(digests: list[int]) -> None:
 def test_nothing_is_said_of_one_worker_or_one_epoch() -> None:
     """There is nothing to compare."""
     assert judge_randomness({0: [1, 2]}, [{"0/0": 1}]) == []
+
+
+def test_what_chance_repeats_is_nobodys_fault() -> None:
+    """A flip repeats itself in half of the examples: eight of them say nothing."""
+    few = {0: [1] * 8, 1: [1] * 8}
+    many = {0: [1] * 32, 1: [1] * 32}
+
+    assert judge_randomness(few, [], share=0.5) == []
+    assert [item.code for item in judge_randomness(many, [], share=0.5)] == [
+        "streams_identical"
+    ]
+
+
+def test_epochs_that_rarely_differ_may_be_the_same() -> None:
+    """One picture in a hundred changes: a hundred that do not are no wonder."""
+    same = [{place: place for place in range(100)}] * 2
+
+    assert judge_randomness({}, same, share=0.01) == []
+    assert [item.code for item in judge_randomness({}, same, share=0.5)] == [
+        "epochs_identical"
+    ]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from autoloader.audit.ledger import ReferenceLedger
 from autoloader.audit.streams import StreamExpectation, judge_stream
@@ -51,6 +52,8 @@ class Stream:
     """What one process reads as each worker."""
     ids: Sequence[Any] | None = None
     moved_offsets: tuple[str, ...] = ()
+    has_ids: bool = False
+    """Whether the user named an id: the number's last three digits."""
 
     def split(self, numbers: Sequence[int] | None = None) -> list[Sequence[int]]:
         """Return the numbers dealt in turns to the workers."""
@@ -109,9 +112,13 @@ class Stream:
             moved_offsets=self.moved_offsets,
             in_order=self.in_order,
         )
+        reference, arrived = ledger(self.read), ledger_of(batches)
+        if self.has_ids:
+            reference = replace(reference, id=ids_of(reference.fixed))
+            arrived = replace(arrived, id=ids_of(arrived.fixed))
         return judge_stream(
-            ledger(self.read),
-            ledger_of(batches),
+            reference,
+            arrived,
             expected,
             count_path="0",
             batch_bytes=48,
@@ -123,8 +130,14 @@ class Stream:
 
 
 def row(number: int, slot: int, signature: str = SIGNATURE) -> Row:
-    """Return the row of a number."""
-    return Row(slot=slot, fixed=number, label=number, signature=signature)
+    """Return the row of a number; 1005 has the label of 5, 2005 has its own."""
+    label = number - 1000 if 1000 <= number < 2000 else number
+    return Row(slot=slot, fixed=number, label=label, signature=signature)
+
+
+def ids_of(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return digests of the numbers' ids: 5, 1005 and 2005 have the same."""
+    return numbers % np.uint64(1000) + np.uint64(1)
 
 
 def cut(**values: Any) -> Stream:
@@ -247,6 +260,155 @@ def test_a_row_of_foreign_content_is_named_by_its_place() -> None:
     verdict = PLAIN.judge_passes(PLAIN.split(numbers))
 
     assert codes(verdict)["foreign_ids"] == ("batch 8, row 3", "batch 9, row 3")
+
+
+# Complete streams of which the user named an id
+
+NAMED = Stream(has_ids=True)
+
+
+@settings(max_examples=60)
+@given(
+    code=st.sampled_from(["content_mismatch", "label_mismatch"]),
+    at=st.integers(0, 39),
+    epoch=st.integers(0, 1),
+    workers=st.integers(0, 3),
+    keeps_order=st.booleans(),
+)
+def test_other_content_under_its_id_is_named_as_that(
+    code: str, at: int, epoch: int, workers: int, keeps_order: bool
+) -> None:
+    """It is neither missing nor foreign, wherever it is."""
+    stream = replace(NAMED, num_workers=workers, keeps_order=keeps_order)
+    numbers = list(stream.read)
+    numbers[at] += 1000 if code == "content_mismatch" else 2000
+    batches = [
+        batch
+        for number in range(stream.epochs)
+        for batch in stream.deliver(
+            stream.split(numbers if number == epoch else None), epoch=number
+        )
+    ]
+
+    verdict = stream.judge(batches)
+
+    (finding,) = verdict.findings
+    assert (finding.code, finding.ids, finding.epoch) == (code, (f"e{at}",), epoch)
+
+
+@pytest.mark.parametrize(
+    ("signature", "code"),
+    [
+        (AS_DOUBLE, "dtype_mismatch"),
+        (AS_ROW, "shape_mismatch"),
+        (WITH_MORE, "field_missing"),
+    ],
+)
+@pytest.mark.parametrize("number", [5, 1005])
+@pytest.mark.parametrize("label", [0, 5])
+def test_another_form_under_its_id_is_named_as_that(
+    signature: str, code: str, number: int, label: int
+) -> None:
+    """Whether its values are right or not, and where the label is what lacks."""
+    wrong = replace(row(number, 2, signature), label=label)
+    spoilt = [
+        batch.with_rows(*(wrong if one.fixed == 5 else one for one in batch.rows))
+        for batch in NAMED.passes(NAMED.split())
+    ]
+
+    verdict = NAMED.judge(spoilt)
+
+    assert codes(verdict) == {code: ("e5",)}
+
+
+def test_what_stands_for_no_missing_example_is_foreign_and_has_its_id() -> None:
+    """Example 5 came right and wrong; 77 is the id of none."""
+    stream = replace(NAMED, num_workers=1)
+
+    verdict = stream.judge_passes([[*range(40), 1005, 77]])
+
+    assert codes(verdict) == {"foreign_ids": ("e5", "batch 10, row 1")}
+
+
+def test_only_one_row_stands_for_a_missing_example() -> None:
+    """The other one is too much."""
+    stream = replace(NAMED, num_workers=1)
+
+    verdict = stream.judge_passes([[1005, 1005, *(n for n in range(40) if n != 5)]])
+
+    assert codes(verdict) == {"content_mismatch": ("e5",), "foreign_ids": ("e5",)}
+
+
+def test_known_content_stands_for_itself_alone() -> None:
+    """Two examples may have one id; the first came twice."""
+    stream = replace(NAMED, read=[*range(39), 1005])
+
+    verdict = stream.judge_passes(stream.split([*range(39), 5]))
+
+    assert codes(verdict) == {"missing_ids": ("e39",), "repeated_ids": ("e5",)}
+
+
+def test_a_pass_that_was_cut_names_other_content_as_well() -> None:
+    """Its shares are compared, and lack nothing."""
+    stream = replace(NAMED, was_cut=True, shares=NAMED.split())
+
+    verdict = stream.judge_passes([[0, 2, 1004, 6, 8, 10, 12, 14], range(1, 17, 2)])
+
+    assert codes(verdict) == {"content_mismatch": ("e4",)}
+
+
+def test_an_example_without_an_id_stands_for_none() -> None:
+    """The field lacks in the reference and in what arrived; 0 is no id."""
+    reference = ledger(range(4))
+    arrived = ledger_of([Batch(epoch=0, batch=0, rows=(row(1000, 0),))])
+    expected = StreamExpectation(
+        ids=range(4),
+        is_complete=True,
+        keeps_order=True,
+        epochs=1,
+        batch_size=4,
+        drop_last=False,
+        num_workers=0,
+        was_cut=False,
+        declared=None,
+    )
+
+    verdict = judge_stream(
+        replace(reference, id=np.zeros(4, np.uint64)),
+        replace(arrived, id=np.zeros(1, np.uint64)),
+        expected,
+    )
+
+    found = {"missing_ids": (0, 1, 2, 3), "foreign_ids": ("batch 0, row 0",)}
+    assert codes(verdict) == found
+
+
+@settings(max_examples=80)
+@given(
+    numbers=st.lists(
+        st.builds(int.__add__, st.integers(0, 15), st.sampled_from([0, 1000, 2000])),
+        max_size=24,
+    ),
+    workers=st.integers(0, 3),
+    drop_last=st.booleans(),
+    was_cut=st.booleans(),
+)
+def test_an_id_changes_what_a_fault_is_called_and_never_whether_there_is_one(
+    numbers: list[int], workers: int, drop_last: bool, was_cut: bool
+) -> None:
+    """Whatever came for 16 examples."""
+    stream = Stream(
+        read=range(16), num_workers=workers, drop_last=drop_last, was_cut=was_cut
+    )
+    batches = stream.passes(stream.split(numbers))
+
+    plain = stream.judge(batches)
+    named = replace(stream, has_ids=True).judge(batches)
+
+    assert named.passed == plain.passed
+    assert (named.examples, named.cautions) == (plain.examples, plain.cautions)
+    right = [code for code in codes(plain) if code == "repeated_ids"]
+    assert [code for code in codes(named) if code == "repeated_ids"] == right
 
 
 @pytest.mark.parametrize("workers", [2, 3, 4])

@@ -13,6 +13,7 @@ from autoloader.audit.alignment import NO_SLOT
 from autoloader.audit.verdict import Expectation, judge
 from autoloader.values.outcome import Verdict
 from tests.audit.ledgers import SIGNATURE, Batch, Row, Setting, codes, ledger_of
+from tests.audit.moved import honest_batches, moved_expectation
 
 PLAIN = Setting()
 
@@ -59,6 +60,62 @@ def test_an_honest_pass_passes(setting: Setting) -> None:
     assert (verdict.examples, verdict.of) == (setting.count, setting.count)
     assert verdict.epochs == setting.epochs
     assert verdict.compared == "rows"
+
+
+MOVED = pytest.mark.parametrize("whole_lists", [False, True])
+
+
+@MOVED
+@pytest.mark.parametrize("places", [None, [3, 3, 5, 3, 0, 5, 9, 9, 9, 3]])
+def test_epochs_in_orders_of_their_own_pass(
+    whole_lists: bool, places: list[int] | None
+) -> None:
+    """Each batch is held against the list of its epoch."""
+    setting = Setting(count=10, batch_size=2, epochs=3, places=places)
+    expected = moved_expectation(setting, whole_lists=whole_lists)
+    batches = honest_batches(setting, expected)
+
+    verdict = judge(setting.reference(), ledger_of(batches), expected)
+
+    assert (verdict.findings, verdict.cautions) == ((), ())
+    assert (verdict.examples, verdict.compared) == (10, "rows")
+
+
+@MOVED
+def test_the_order_of_the_first_epoch_is_wrong_in_the_second(whole_lists: bool) -> None:
+    """A kept worker that goes by position delivers what was asked for before."""
+    setting = Setting(batch_size=2)
+    expected = moved_expectation(setting, whole_lists=whole_lists)
+
+    verdict = judge(setting.reference(), ledger_of(setting.honest()), expected)
+
+    assert not verdict.passed
+    assert {finding.epoch for finding in verdict.findings} == {1}
+
+
+def test_a_fault_of_a_moved_epoch_is_named_by_what_was_asked_for_then() -> None:
+    """The id is that of the list of its epoch, whether one by one or all at once."""
+    expected = moved_expectation(PLAIN)
+    asked = expected.lists(1)[0]
+    changed, lost = honest_batches(PLAIN, expected), honest_batches(PLAIN, expected)
+    changed[3] = change_row(2, fixed=5)(changed[3])
+    del lost[3]
+
+    by_content = judge(PLAIN.reference(), ledger_of(changed), expected)
+    by_count = judge(PLAIN.reference(), ledger_of(lost), expected)
+
+    assert asked != expected.lists(0)[0]
+    assert codes(by_content) == {"content_mismatch": (f"e{asked[2]}",)}
+    assert codes(by_count) == {"missing_ids": tuple(f"e{place}" for place in asked)}
+
+
+def test_an_order_for_each_epoch_or_none() -> None:
+    """What a third epoch reads would not be known."""
+    expected = moved_expectation(PLAIN)
+    sentence = "an expectation of 3 epochs needs an order for each of them, got 2"
+
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        replace(expected, epochs=3)
 
 
 def test_what_the_timed_pass_needs_is_kept_in_the_verdict() -> None:

@@ -23,6 +23,8 @@ PLANS = [
     DigestPlan(label="1"),
     DigestPlan(label="y", random=frozenset({"0", "x"}), free_shapes=frozenset({"x"})),
     DigestPlan(random=frozenset({"", "0", "1", "2"})),
+    DigestPlan(label="1", id="0"),
+    DigestPlan(id="x"),
 ]
 
 
@@ -55,6 +57,7 @@ def check(examples: list[Any], plan: DigestPlan, reader: ExampleReader | None) -
     paths = [tuple(leaf.path for leaf in each) for each in found]
     assert [seen.makes[place].paths for place in seen.make] == paths
     assert len(seen) == len(examples)
+    assert len(seen.id) == (len(examples) if plan.id is not None else 0)
 
 
 def tensors() -> list[torch.Tensor]:
@@ -191,6 +194,19 @@ def test_labels_of_few_and_of_many_values_are_combined_alike(
 
     for first in (0, 3):
         check([(torch.ones(2), first + at % 5) for at in range(9)], plan, reader)
+
+
+def test_examples_of_one_id_have_one_digest_of_it_whatever_else_they_are() -> None:
+    """Read together or each by itself; a number is its value; 0 where it lacks."""
+    reader = ExampleReader(DigestPlan(id="x"))
+
+    alike = reader.read([{"x": n, "y": torch.ones(n % 2 + 1)} for n in (4, 6, 4)])
+    others = reader.read([{"x": torch.tensor(4), "y": "a"}, {"y": "b"}, {"x": 6}])
+
+    first, second, again = alike.id
+    assert first == again != second
+    assert list(others.id) == [first, 0, second]
+    assert [digest.id for digest in others] == list(others.id)
 
 
 def test_a_reader_that_has_read_can_be_sent_to_a_worker() -> None:

@@ -40,18 +40,23 @@ class Numbered(Dataset[tuple[torch.Tensor, int]]):
 
 
 def carried_by(
-    width: int, collate: Callable[[Any], Any] = default_collate, **settings: Any
+    width: int,
+    collate: Callable[[Any], Any] = default_collate,
+    plan: DigestPlan = PLAN,
+    **settings: Any,
 ) -> list[Carried]:
     """Return what a loader delivers in an epoch."""
     values = {"batch_size": 4, **settings}
     loader = DataLoader(Numbered(width), collate_fn=collate, **values)
-    record(loader, PLAN)
+    record(loader, plan)
     return list(loader)
 
 
-def noted(batches: list[Carried], folder: Path) -> ArrivalLedger:
+def noted(
+    batches: list[Carried], folder: Path, plan: DigestPlan = PLAN
+) -> ArrivalLedger:
     """Return the ledger of what arrived."""
-    arrivals = Arrivals(LedgerWriter(), PLAN)
+    arrivals = Arrivals(LedgerWriter(), plan)
     for carried in batches:
         arrivals.add(carried)
     arrivals.ledger.write(folder)
@@ -168,6 +173,39 @@ def test_a_row_of_no_example_has_digests_of_its_own(width: int, tmp_path: Path) 
 
     assert ledger.slot.tolist()[:6] == [0, 1, 2, 3, 4, -1]
     assert int(ledger.fixed[5]) == PLAN.digest(Numbered(width)[0]).fixed
+
+
+@WIDTHS
+@pytest.mark.parametrize("workers", [0, 2])
+def test_rows_have_the_digests_of_their_ids(
+    width: int, workers: int, tmp_path: Path
+) -> None:
+    """Those of examples, of rows that match them in part, and of rows of none."""
+    plan = DigestPlan(id="0")
+
+    def double(examples: Any) -> Any:
+        return default_collate([*examples, examples[0]])
+
+    whole = carried_by(width, plan=plan, num_workers=workers)
+    whole[1].batch[1][2] += 1
+    made_up = carried_by(width, double, plan=plan, batch_size=5, num_workers=workers)
+
+    ids = [
+        plan.digest(example).id
+        for example in map(Numbered(width).__getitem__, range(10))
+    ]
+
+    ledger = noted(whole, tmp_path, plan)
+    assert ledger.id is not None
+    assert ledger.id.tolist() == ids
+    ledger = noted(made_up, tmp_path, plan)
+    assert ledger.id is not None
+    assert ledger.id.tolist() == [*ids[:5], ids[0], *ids[5:], ids[5]]
+
+
+def test_no_ids_are_noted_where_the_plan_names_none(tmp_path: Path) -> None:
+    """The ledger is as large as it was."""
+    assert noted(carried_by(3), tmp_path).id is None
 
 
 def test_lists_of_fields_are_rows_too(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ HAZARDS = [
                 configs=TWO,
                 flags=SHORT,
                 open_files=128,
-                words=(r"Too many open files", r"128", r"ulimit -n"),
+                words=(r"limit of 128 open files", r"ulimit -n"),
             ),
             Case(
                 dataset="transport.py:many_tensors_by_file_system",

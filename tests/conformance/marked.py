@@ -45,3 +45,12 @@ def turns(length: int | None = LENGTH) -> Iterable[int]:
 def in_worker() -> bool:
     """Whether this process is a worker."""
     return get_worker_info() is not None
+
+
+UNLUCKY = 33
+"""The example at which most faults strike."""
+
+
+def strikes(index: int) -> bool:
+    """Whether a fault is due: at one example, in workers only."""
+    return index == UNLUCKY and in_worker()

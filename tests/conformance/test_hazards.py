@@ -8,9 +8,22 @@ from tests.conformance.hazard import Case
 from tests.conformance.listed import HAZARDS
 from tests.conformance.running import differences, run
 
+IN_CI = frozenset(
+    {
+        "h5py-handle-in-init", "lmdb-env-pickle", "zip-handle-crc", "tar-handle",
+        "iter-no-shard", "torchdata-sharding-filter", "set-epoch-not-reaching-workers",
+        "own-numpy-generator", "reused-batch-buffer", "none-filtered-in-collate",
+        "unpicklable-result-hang", "polars-after-fork", "spawn-lambda-or-local",
+    }
+)  # fmt: skip
+"""Hazards whose first case runs with the slow tests; all others with the full ones."""
+
 CASES = [
     pytest.param(
         case,
+        marks=(
+            pytest.mark.slow if hazard.id in IN_CI and not number else pytest.mark.full
+        ),
         id="-".join(
             part
             for part in (
@@ -41,7 +54,6 @@ def _exists(item: object) -> bool:
     return file.is_file() and f"def {name}(" in file.read_text(encoding="utf-8")
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("case", CASES)
 def test_a_hazard_is_named(case: Case, tmp_path: Path) -> None:
     """The check says what is wrong, and nothing of what is in the data."""

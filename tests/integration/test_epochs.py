@@ -85,6 +85,27 @@ def test_a_cut_stream_is_compared_epoch_by_epoch(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_cache_that_goes_by_the_order_of_requests_is_found(tmp_path: Path) -> None:
+    """Kept workers are given their examples in another order; fresh ones keep none."""
+    result = run("CachesByPlace", tmp_path)
+
+    fresh, (refused, _) = said(result)
+    assert fresh == (set(), set())
+    assert {"label_mismatch", "missing_ids", "repeated_ids"} & refused
+    _, kept = result.runs[1]
+    assert isinstance(kept, Verdict)
+    assert kept.findings[0].epoch == 1
+
+
+@pytest.mark.slow
+def test_noise_that_kept_workers_draw_again_is_a_caution(tmp_path: Path) -> None:
+    """It is the same example by example, in whatever order these are read."""
+    result = run("NoiseByWorker", tmp_path)
+
+    assert said(result) == [(set(), set()), (set(), {"epochs_identical"})]
+
+
+@pytest.mark.slow
 def test_what_the_training_changes_between_epochs_is_seen(tmp_path: Path) -> None:
     """The hook is called as a trainer would: kept workers do not hear of it."""
     result = run("Curriculum", tmp_path, on_epoch=f"{DATASETS}:harder")

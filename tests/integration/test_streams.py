@@ -13,6 +13,8 @@ from autoloader.values.scope import ScopeRequest, SourceSpec
 
 STREAMS = Path(__file__).parents[1] / "streams.py"
 
+CONFORMANCE = Path(__file__).parents[1] / "conformance" / "datasets"
+
 READ = 200
 """Examples that are read of an endless stream."""
 
@@ -21,6 +23,7 @@ def run(
     name: str,
     folder: Path,
     *,
+    source: Path = STREAMS,
     configs: tuple[str, ...] = (),
     batch_size: int | None = 8,
     arguments: tuple[tuple[str, object], ...] = (),
@@ -31,7 +34,7 @@ def run(
         scope = {"examples": READ, **scope}
     return check(
         CheckRequest(
-            source=SourceSpec(spec=f"{STREAMS}:{name}", arguments=arguments),
+            source=SourceSpec(spec=f"{source}:{name}", arguments=arguments),
             scope=ScopeRequest(**scope),
             batch_size=batch_size,
             configs=configs,
@@ -224,6 +227,26 @@ def test_examples_are_named_by_the_field_that_names_them(tmp_path: Path) -> None
     assert honest.passed
     assert ids(numbered, "missing_ids") == {33}
     assert ids(named, "missing_ids") == {"a/33.jpg"}
+
+
+@pytest.mark.slow
+def test_an_altered_example_is_named_by_its_id(tmp_path: Path) -> None:
+    """Its label, 5, is what it is told apart by here, if the user says so."""
+    result = run("AltersOne", tmp_path, id="1")
+
+    assert found_by(result) == [{"content_mismatch": 1}] * 2
+    assert ids(result, "content_mismatch") == {33 % 7}
+
+
+@pytest.mark.slow
+def test_pixels_that_are_not_their_ids_are_told_as_that(tmp_path: Path) -> None:
+    """An array is filled again before the batch is made of it."""
+    result = run(
+        "RefillsArrayInStream", tmp_path, source=CONFORMANCE / "batching.py", id="id"
+    )
+
+    assert [set(found) for found in found_by(result)] == [{"content_mismatch"}] * 2
+    assert ids(result, "content_mismatch") < set(range(101))
 
 
 LIARS = [

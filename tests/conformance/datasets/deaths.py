@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from torch.utils.data import DataLoader
 
-from tests.conformance.faultless import Honest, in_worker, strikes
+from tests.conformance.marked import Marked, in_worker, strikes
 
 # Deaths
 
 
-class KilledWithoutWarning(Honest):
+class KilledWithoutWarning(Marked):
     """Its worker is killed, as the kernel does where memory is short."""
 
     def __getitem__(self, index: int) -> Any:
@@ -27,7 +27,7 @@ class KilledWithoutWarning(Honest):
         return super().__getitem__(index)
 
 
-class AsksForTooMuchMemory(Honest):
+class AsksForTooMuchMemory(Marked):
     """Asks for more memory than there is, in a worker."""
 
     def __getitem__(self, index: int) -> Any:
@@ -37,7 +37,7 @@ class AsksForTooMuchMemory(Honest):
         return super().__getitem__(index)
 
 
-class LeavesCleanly(Honest):
+class LeavesCleanly(Marked):
     """Its worker leaves with exit code 0, as if all were done."""
 
     def __getitem__(self, index: int) -> Any:
@@ -52,7 +52,7 @@ def leaves_with_timeout() -> DataLoader[Any]:
     return DataLoader(LeavesCleanly(), batch_size=8, num_workers=2, timeout=100)
 
 
-class CallsExit(Honest):
+class CallsExit(Marked):
     """Ends the program in a worker, after saying why."""
 
     def __getitem__(self, index: int) -> Any:
@@ -63,7 +63,7 @@ class CallsExit(Honest):
         return super().__getitem__(index)
 
 
-class DiesAtItsEnd(Honest):
+class DiesAtItsEnd(Marked):
     """Its worker is killed at the last example of the second epoch, if it is kept."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class DiesAtItsEnd(Honest):
         return super().__getitem__(index)
 
 
-class NeedsMainThread(Honest):
+class NeedsMainThread(Marked):
     """Sets a signal handler at each reading, which only a main thread may."""
 
     def __getitem__(self, index: int) -> Any:
@@ -89,7 +89,7 @@ class NeedsMainThread(Honest):
         return super().__getitem__(index)
 
 
-class OpensPool(Honest):
+class OpensPool(Marked):
     """Spreads its work over processes of its own, which a worker may not have."""
 
     def __getitem__(self, index: int) -> Any:
@@ -104,7 +104,7 @@ class OpensPool(Honest):
 # Noise
 
 
-class Chatty(Honest):
+class Chatty(Marked):
     """Prints more than a pipe holds, at each reading."""
 
     def __getitem__(self, index: int) -> Any:
@@ -114,11 +114,11 @@ class Chatty(Honest):
         return super().__getitem__(index)
 
 
-class HoldsHalfReadLoader(Honest):
+class HoldsHalfReadLoader(Marked):
     """Has begun a loader of its own, whose workers are not those of a later fork."""
 
     def __init__(self) -> None:
-        self.begun: Any = iter(DataLoader(Honest(), batch_size=4, num_workers=1))
+        self.begun: Any = iter(DataLoader(Marked(), batch_size=4, num_workers=1))
         next(self.begun)
 
     def __getitem__(self, index: int) -> Any:
@@ -129,7 +129,7 @@ class HoldsHalfReadLoader(Honest):
         return super().__getitem__(index)
 
 
-class Sleeps(Honest):
+class Sleeps(Marked):
     """Sleeps for ever in a worker: it never looks whether its parent lives."""
 
     def __getitem__(self, index: int) -> Any:

@@ -7,10 +7,10 @@ from torch.utils.data import DataLoader
 from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader as GraphLoader
 
-from tests.conformance.faultless import Honest
+from tests.conformance.marked import Marked
 
 
-class Graphs(Honest):
+class Graphs(Marked):
     """Graphs of PyTorch Geometric, of different sizes."""
 
     def __getitem__(self, index: int) -> Any:

@@ -2,9 +2,9 @@
 
 from torch.utils.data import DataLoader
 
-from tests.conformance.faultless import Honest
+from tests.conformance.marked import Marked
 
-dataset = Honest()
+dataset = Marked()
 
 if __name__ == "__main__":
     for _batch in DataLoader(dataset, batch_size=8, num_workers=1):

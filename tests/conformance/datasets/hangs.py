@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader
 
-from tests.conformance.faultless import Honest, in_worker, strikes
+from tests.conformance.marked import Marked, in_worker, strikes
 
 
-class WaitsForever(Honest):
+class WaitsForever(Marked):
     """Waits in a worker for what never comes."""
 
     def __getitem__(self, index: int) -> Any:
@@ -37,10 +37,10 @@ def _wait_at_start(_worker: int) -> None:
 
 def waits_at_start() -> DataLoader[Any]:
     """Return a loader whose worker_init_fn never ends."""
-    return DataLoader(Honest(), batch_size=8, worker_init_fn=_wait_at_start)
+    return DataLoader(Marked(), batch_size=8, worker_init_fn=_wait_at_start)
 
 
-class WaitsInSecondEpoch(Honest):
+class WaitsInSecondEpoch(Marked):
     """Waits for ever in a kept worker's second epoch."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class WaitsInSecondEpoch(Honest):
         return super().__getitem__(index)
 
 
-class PausesNowAndThen(Honest):
+class PausesNowAndThen(Marked):
     """Is slow for a few seconds, as a remote store is, and does not hang."""
 
     def __getitem__(self, index: int) -> Any:
@@ -92,7 +92,7 @@ def desk() -> Desk:
     return Desk()
 
 
-class AsksAtDesk(Honest):
+class AsksAtDesk(Marked):
     """Needs a lock that a thread of another process held when it was forked."""
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ class AsksAtDesk(Honest):
             there.lock.release()
 
 
-class HoldsItsLock(Honest):
+class HoldsItsLock(Marked):
     """Has taken a lock before its workers start, and waits for it in each of them."""
 
     def __init__(self) -> None:
@@ -127,7 +127,7 @@ class HoldsItsLock(Honest):
 # Pools of threads
 
 
-class RaisesThreadCount(Honest):
+class RaisesThreadCount(Marked):
     """Has used OpenMP's threads, and asks for them again in a worker."""
 
     def __init__(self) -> None:
@@ -147,4 +147,4 @@ class KeepsThreadCount(RaisesThreadCount):
     def __getitem__(self, index: int) -> Any:
         """Return the example, after some work of as many threads as there are."""
         torch.ones(400_000).exp_().mean()
-        return Honest.__getitem__(self, index)
+        return Marked.__getitem__(self, index)

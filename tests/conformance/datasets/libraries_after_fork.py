@@ -9,10 +9,10 @@ from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
 from fsspec.implementations.local import LocalFileSystem
 
 from tests.conformance.canary import PIXELS, TEXT
-from tests.conformance.faultless import LENGTH, Honest
+from tests.conformance.marked import LENGTH, Marked
 
 
-class ReadsBySharedLoop(Honest):
+class ReadsBySharedLoop(Marked):
     """Reads by an asynchronous file system that was in use before the fork."""
 
     def __init__(self, folder: str) -> None:
@@ -33,7 +33,7 @@ class ReadsByLoopOfItsOwn(ReadsBySharedLoop):
         """Return the example, its text read by a file system of this process."""
         files: Any = AsyncFileSystemWrapper(LocalFileSystem(), skip_instance_cache=True)
         text = files.cat_file(str(self.folder / f"{index}.txt")).decode()
-        return {**Honest.__getitem__(self, index), "text": text}
+        return {**Marked.__getitem__(self, index), "text": text}
 
 
 def _texts(folder: str) -> Path:
@@ -48,7 +48,7 @@ def _texts(folder: str) -> Path:
     return made
 
 
-class ResizesLargePictures(Honest):
+class ResizesLargePictures(Marked):
     """Resizes by OpenCV, which takes several threads where a picture is large."""
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ def tokenizer() -> Any:
     return made
 
 
-class TokenizesAfterUse(Honest):
+class TokenizesAfterUse(Marked):
     """Has used its tokenizer's threads before the workers start.
 
     Args:
@@ -96,7 +96,7 @@ class TokenizesAfterUse(Honest):
         return {**found, "tokens": tokens[0].ids}
 
 
-class FiltersFrame(Honest):
+class FiltersFrame(Marked):
     """Filters a frame of polars, whose threads do not survive a fork."""
 
     def __init__(self) -> None:

@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
-from tests.conformance.faultless import Honest
+from tests.conformance.marked import Marked
 
 
 def with_settings(**settings: Any) -> DataLoader[Any]:
     """Return a loader of an honest dataset with these settings."""
-    return DataLoader(Honest(), **{"batch_size": 8, **settings})
+    return DataLoader(Marked(), **{"batch_size": 8, **settings})
 
 
 def with_numpy_numbers() -> DataLoader[Any]:
@@ -28,7 +28,7 @@ def with_numpy_batch_size() -> DataLoader[Any]:
 def with_lists() -> DataLoader[Any]:
     """Return a loader whose batches are listed."""
     lists = [list(range(first, min(101, first + 8))) for first in range(0, 101, 8)]
-    return DataLoader(Honest(), batch_sampler=lists)
+    return DataLoader(Marked(), batch_sampler=lists)
 
 
 def without_batches() -> DataLoader[Any]:
@@ -36,7 +36,7 @@ def without_batches() -> DataLoader[Any]:
     return with_settings(batch_size=None)
 
 
-class Empty(Honest):
+class Empty(Marked):
     """Has no examples."""
 
     def __len__(self) -> int:
@@ -113,7 +113,7 @@ def pinned(kind: str) -> DataLoader[Any]:
 # Order
 
 
-class HasSlowOnes(Honest):
+class HasSlowOnes(Marked):
     """Is slow for one example in sixteen: what comes behind it waits."""
 
     def __getitem__(self, index: int) -> Any:

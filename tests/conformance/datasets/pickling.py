@@ -12,12 +12,12 @@ import torch
 from torch.utils.data import DataLoader, Dataset, default_collate, get_worker_info
 
 from tests.conformance.canary import PIXELS, TEXT, example, pixels
-from tests.conformance.faultless import LENGTH, Honest
+from tests.conformance.marked import LENGTH, Marked
 
 # What cannot be pickled
 
 
-class HoldsLambda(Honest):
+class HoldsLambda(Marked):
     """Holds a lambda, two levels down."""
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class HoldsLambda(Honest):
         return found
 
 
-class HoldsLock(Honest):
+class HoldsLock(Marked):
     """Holds a lock."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Reader:
         return data.decode().rstrip()
 
 
-class HoldsOpenFile(Honest):
+class HoldsOpenFile(Marked):
     """Holds a reader that holds an open file; reading it by position is safe."""
 
     def __init__(self, folder: str) -> None:
@@ -72,7 +72,7 @@ class HoldsOpenFile(Honest):
         return {**super().__getitem__(index), "text": self.reader.line(index)}
 
 
-class HoldsGenerator(Honest):
+class HoldsGenerator(Marked):
     """Holds a Python generator that it has begun."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ def _local_collate() -> Any:
 
 def collates_by_lambda() -> DataLoader[Any]:
     """Return a loader whose collate_fn is a lambda."""
-    return DataLoader(Honest(), batch_size=8, collate_fn=_local_collate())
+    return DataLoader(Marked(), batch_size=8, collate_fn=_local_collate())
 
 
 def begins_by_local_function() -> DataLoader[Any]:
@@ -94,14 +94,14 @@ def begins_by_local_function() -> DataLoader[Any]:
     def begin(_worker: int) -> None:
         """Do nothing."""
 
-    return DataLoader(Honest(), batch_size=8, worker_init_fn=begin)
+    return DataLoader(Marked(), batch_size=8, worker_init_fn=begin)
 
 
 def of_local_class() -> Dataset[Any]:
     """Return a dataset whose class is known in this function only."""
 
-    class InFunction(Honest):
-        """Honest, but only here."""
+    class InFunction(Marked):
+        """Marked, but only here."""
 
     return InFunction()
 
@@ -110,9 +110,9 @@ def of_local_class() -> Dataset[Any]:
 
 
 MADE_UP = """
-from tests.conformance.faultless import Honest
+from tests.conformance.marked import Marked
 
-class MadeUp(Honest):
+class MadeUp(Marked):
     pass
 """
 
@@ -133,7 +133,7 @@ def of_made_up_module(registered: bool = True) -> Any:
 # What is lost or drawn anew on the way
 
 
-class SetsDefaultDtype(Honest):
+class SetsDefaultDtype(Marked):
     """Relies on a setting of the process, made where the dataset is built."""
 
     def __init__(self) -> None:
@@ -144,7 +144,7 @@ class SetsDefaultDtype(Honest):
         return {**super().__getitem__(index), "third": torch.ones(3) / 3}
 
 
-class NamesItsDtype(Honest):
+class NamesItsDtype(Marked):
     """Makes the same setting, and does not rely on it."""
 
     def __init__(self) -> None:
@@ -159,7 +159,7 @@ class NamesItsDtype(Honest):
 SCALE = 1
 
 
-class SetsGlobal(Honest):
+class SetsGlobal(Marked):
     """Sets a constant of its module, which is imported anew in another process."""
 
     def __init__(self) -> None:
@@ -171,7 +171,7 @@ class SetsGlobal(Honest):
         return {**super().__getitem__(index), "label": index * SCALE}
 
 
-class SetsVariable(Honest):
+class SetsVariable(Marked):
     """Sets a variable of the environment, which every process inherits."""
 
     def __init__(self) -> None:
@@ -183,7 +183,7 @@ class SetsVariable(Honest):
         return {**super().__getitem__(index), "label": index * scale}
 
 
-class SplitsAnew(Honest):
+class SplitsAnew(Marked):
     """Draws its split where it is built from a pickle, not only where it is made."""
 
     def __init__(self) -> None:
@@ -211,7 +211,7 @@ class SplitsBySeed(SplitsAnew):
         self.__init__()  # type: ignore[misc]
 
 
-class ReadsMap(Honest):
+class ReadsMap(Marked):
     """Reads from a mapped file, which a pickle holds whole."""
 
     def __init__(self, folder: str) -> None:
@@ -234,7 +234,7 @@ class ReadsMap(Honest):
 # What is set where workers start
 
 
-class NeedsHandle(Honest):
+class NeedsHandle(Marked):
     """Reads through a handle that is made elsewhere."""
 
     handle: Any = None

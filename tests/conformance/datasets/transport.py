@@ -13,7 +13,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from tests.conformance.canary import PIXELS, TEXT
-from tests.conformance.faultless import LENGTH, Honest, in_worker, strikes
+from tests.conformance.marked import LENGTH, Marked, in_worker, strikes
 
 BATCH = 8
 
@@ -21,7 +21,7 @@ BATCH = 8
 # Queues
 
 
-class HoldsLambdas(Honest):
+class HoldsLambdas(Marked):
     """Gives each example a function, which no queue can carry."""
 
     def __getitem__(self, index: int) -> Any:
@@ -41,7 +41,7 @@ def _raise_local_error() -> None:
     raise DecoderError("the decoder gave up")
 
 
-class RaisesLocalError(Honest):
+class RaisesLocalError(Marked):
     """Raises in a worker what no queue can carry."""
 
     def __getitem__(self, index: int) -> Any:
@@ -51,7 +51,7 @@ class RaisesLocalError(Honest):
         return super().__getitem__(index)
 
 
-class RaisesLocalErrorAlways(Honest):
+class RaisesLocalErrorAlways(Marked):
     """Raises the same in any process."""
 
     def __getitem__(self, index: int) -> Any:
@@ -69,7 +69,7 @@ class NeedsArguments(Exception):
         self.offset = offset
 
 
-class RaisesUnbuildableError(Honest):
+class RaisesUnbuildableError(Marked):
     """Raises in a worker an error that cannot be built from one argument."""
 
     def __getitem__(self, index: int) -> Any:
@@ -82,7 +82,7 @@ class RaisesUnbuildableError(Honest):
 # Shared memory
 
 
-class Large(Honest):
+class Large(Marked):
     """Gives a megabyte an example: a batch is larger than a small `/dev/shm`."""
 
     def __getitem__(self, index: int) -> Any:
@@ -98,7 +98,7 @@ def large_as_lists() -> DataLoader[Any]:
     return DataLoader(Large(), batch_size=BATCH, collate_fn=list)
 
 
-class MapsMoreThanThereIs(Honest):
+class MapsMoreThanThereIs(Marked):
     """Writes through a mapping of shared memory that has no room behind it."""
 
     def __getitem__(self, index: int) -> Any:
@@ -116,17 +116,17 @@ def _send_by_file_system() -> None:
     choose("file_system")
 
 
-def by_file_system(dies: bool = False) -> Honest:
+def by_file_system(dies: bool = False) -> Marked:
     """Return a dataset whose tensors travel as named files of shared memory.
 
     Args:
         dies: whether a worker is killed on the way.
     """
     _send_by_file_system()
-    return KilledBetweenBatches() if dies else Honest()
+    return KilledBetweenBatches() if dies else Marked()
 
 
-class KilledBetweenBatches(Honest):
+class KilledBetweenBatches(Marked):
     """Its worker is killed while batches of it are on their way."""
 
     def __getitem__(self, index: int) -> Any:
@@ -136,7 +136,7 @@ class KilledBetweenBatches(Honest):
         return super().__getitem__(index)
 
 
-class KeepsSharedMemory(Honest):
+class KeepsSharedMemory(Marked):
     """Keeps a piece of shared memory for each example that a worker has read."""
 
     def __init__(self) -> None:
@@ -153,7 +153,7 @@ class KeepsSharedMemory(Honest):
 # Open files
 
 
-class ManyTensors(Honest):
+class ManyTensors(Marked):
     """Gives 60 tensors an example: each of a batch needs an open file on its way."""
 
     def __getitem__(self, index: int) -> Any:
@@ -163,13 +163,13 @@ class ManyTensors(Honest):
         return {**found, **parts}
 
 
-def many_tensors_by_file_system() -> Honest:
+def many_tensors_by_file_system() -> Marked:
     """Return the same, sent as named files that are closed at once."""
     _send_by_file_system()
     return ManyTensors()
 
 
-class OpensEachTime(Honest):
+class OpensEachTime(Marked):
     """Opens its file at each reading in a worker, and never closes one."""
 
     def __init__(self, folder: str) -> None:
@@ -192,7 +192,7 @@ class OpensEachTime(Honest):
 # Memory
 
 
-class Hoards(Honest):
+class Hoards(Marked):
     """Keeps a megabyte for each example that a worker has read, and never uses it."""
 
     def __init__(self) -> None:
@@ -205,7 +205,7 @@ class Hoards(Honest):
         return super().__getitem__(index)
 
 
-class UsesMuchForAMoment(Honest):
+class UsesMuchForAMoment(Marked):
     """Needs a few megabytes for each example, and gives them back."""
 
     def __getitem__(self, index: int) -> Any:
@@ -216,7 +216,7 @@ class UsesMuchForAMoment(Honest):
         return found
 
 
-class FillsItsCache(Honest):
+class FillsItsCache(Marked):
     """Keeps what it has decoded, up to the whole dataset: it grows, and then stops."""
 
     def __init__(self) -> None:

@@ -1,0 +1,118 @@
+"""Tell an example that is edited in place from one that is drawn at random.
+
+Both differ when they are read again. In forks of a process that has read nothing yet,
+with the same seed before each reading: an edit in place shows in the second reading of
+an example, and not in the first one, whatever else was read before it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from autoloader.child.digest import combine, leaves
+from autoloader.child.seeding import seed_all
+from autoloader.measure.descriptors import connected_sockets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+PROBED = 8
+"""Examples that are looked at: a random flip in place edits every second one."""
+
+PATIENCE_S = 20.0
+"""Longest time that a fork may take; a slower dataset is not asked."""
+
+
+def edited_in_place(dataset: Any, indices: Sequence[Any], seed: int) -> Any | None:
+    """Return the index of an example that reading changes; None where none was found.
+
+    Args:
+        dataset: that nothing was read of in this process.
+        indices: of a few examples.
+        seed: of the first one; the others follow.
+    """
+    if len(indices) < 2 or not _may_fork():
+        return None
+    probed = list(indices)[:PROBED]
+
+    def once() -> list[int]:
+        return [_read(dataset, index, seed + at) for at, index in enumerate(probed)]
+
+    def twice() -> list[int]:
+        _read(dataset, indices[-1], seed)  # another one: what draws anew has moved on
+        others = [index for index in probed if index != indices[-1]]
+        seeds = {index: seed + at for at, index in enumerate(probed) if index in others}
+        first = {index: _read(dataset, index, seeds[index]) for index in others}
+        again = {index: _read(dataset, index, seeds[index]) for index in others}
+        return [
+            value
+            for index in probed
+            for value in (first.get(index, 0), again.get(index, 0))
+        ]
+
+    fresh, pairs = _in_fork(once), _in_fork(twice)
+    if fresh is None or pairs is None:
+        return None
+    for at, index in enumerate(probed):
+        first, again = pairs[2 * at], pairs[2 * at + 1]
+        if first == fresh[at] and again != first:
+            return index
+    return None
+
+
+def _read(dataset: Any, index: Any, seed: int) -> int:
+    seed_all(seed)
+    return combine(leaves(dataset[index]))
+
+
+def _may_fork() -> bool:
+    """Whether a fork may read: no threads, no connections, no accelerator in use."""
+    in_use = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    return (
+        hasattr(os, "fork")
+        and threading.active_count() == 1
+        and not in_use
+        and connected_sockets(os.getpid()) == 0
+    )
+
+
+def _in_fork(work: Callable[[], list[int]]) -> list[int] | None:
+    """Return what a fork of this process worked out; None where it fails or is slow."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(reading)
+            os.write(writing, json.dumps(work()).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    try:
+        return _answer(reading)
+    finally:
+        os.close(reading)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def _answer(reading: int) -> list[int] | None:
+    """Return the numbers that a fork wrote, once it has closed its end."""
+    deadline, data = time.monotonic() + PATIENCE_S, b""
+    while (left := deadline - time.monotonic()) > 0:
+        if not select.select([reading], [], [], left)[0]:
+            return None
+        part = os.read(reading, 65536)
+        if not part:
+            break
+        data += part
+    return list(json.loads(data)) if data else None
