@@ -39,6 +39,7 @@ def of_epoch(arrived: ArrivalLedger, epoch: int) -> ArrivalLedger:
         signature=arrived.signature[rows],
         signatures=arrived.signatures,
         altered=arrived.altered[rows],
+        id=None if arrived.id is None else arrived.id[rows],
     )
 
 

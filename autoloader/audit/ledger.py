@@ -32,6 +32,7 @@ __all__ = [
 
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
+Places = I64 | NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ class LedgerWriter:
         fixed: Sequence[int] | U64,
         label: Sequence[int] | U64,
         signatures: Sequence[str],
-        signature: Sequence[int] | I64 | NDArray[np.int32],
+        signature: Sequence[int] | Places,
         altered: Sequence[int] = (),
         ids: Sequence[int] | U64 = (),
     ) -> None:
@@ -152,19 +153,12 @@ class LedgerWriter:
             raise ValueError(msg)
         count = len(slots)
         self._open[4] += count
-        if len(ids):
-            self._fill_ids()
-            self._ids += np.asarray(ids, np.uint64).tobytes()
-        if len(signatures) == 1:
-            kind = np.full(count, self._table.place(signatures[0]), np.int32)
-        else:
-            places = [self._table.place(text) for text in signatures]
-            kind = np.array(places, np.int32)[np.asarray(signature, np.int64)]
+        self._add_ids(ids)
         found = {
             "slot": slots,
             "fixed": fixed,
             "label": label,
-            "signature": kind,
+            "signature": self._kinds(signatures, signature, count),
             "altered": altered if len(altered) else np.zeros(count, np.uint64),
         }
         for name, values in found.items():
@@ -217,6 +211,20 @@ class LedgerWriter:
             "signatures": self._table.signatures,
         }
         (folder / "arrived.json").write_text(json.dumps(tables), encoding="utf-8")
+
+    def _kinds(
+        self, signatures: Sequence[str], signature: Sequence[int] | Places, count: int
+    ) -> NDArray[np.int32]:
+        """Return the place of each row's signature in the table."""
+        if len(signatures) == 1:
+            return np.full(count, self._table.place(signatures[0]), np.int32)
+        places = [self._table.place(text) for text in signatures]
+        return np.array(places, np.int32)[np.asarray(signature, np.int64)]
+
+    def _add_ids(self, ids: Sequence[int] | U64) -> None:
+        if len(ids):
+            self._fill_ids()
+            self._ids += np.asarray(ids, np.uint64).tobytes()
 
     def _fill_ids(self) -> None:
         """Give the rows that came without an id a 0."""
