@@ -4,7 +4,6 @@ Pure. Batches that arrived as they were asked for are compared all at once, in a
 each of the others by itself. What a verdict makes of it is in `audit.verdict`.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -16,6 +15,7 @@ from autoloader.audit.expectation import Expectation
 from autoloader.audit.findings import Mismatches
 from autoloader.audit.identity import Identification, Places, References
 from autoloader.audit.ledger import NO_SLOT, ArrivalLedger
+from autoloader.audit.signatures import signature_differences
 
 CHUNK_ROWS = 1 << 20
 """Rows that are compared at once: it bounds the memory, and changes nothing else."""
@@ -244,39 +244,27 @@ class Comparison:
         taken, right = (np.array(side) for side in zip(*pairs, strict=True))
         wrong = ~self._is_as_in(number, taken, right)
         for row, place in zip(taken[wrong], right[wrong], strict=True):
-            for code in self._codes(int(row), int(place), number):
-                self._mismatches.add(code, epoch, self._expected.ids[int(place)])
+            found = self._codes(int(row), int(place), number)
+            for code, words in found.items():
+                example_id = self._expected.ids[int(place)]
+                self._mismatches.add(code, epoch, example_id, words)
 
-    def _codes(self, row: int, place: int, number: int) -> list[str]:
-        """Return what differs between a row's example and the reference."""
+    def _codes(self, row: int, place: int, number: int) -> dict[str, str | None]:
+        """Return what differs between a row's example and the reference, by code."""
         arrived = self._arrived
         reference = self._identification.references[number]
-        codes = signature_codes(
+        differing = signature_differences(
             reference.signatures[int(reference.signature[place])],
             arrived.signatures[int(arrived.signature[row])],
         )
-        if not codes and arrived.label[row] != reference.label[place]:
-            return ["label_mismatch"]
-        if not codes and arrived.fixed[row] != reference.fixed[place]:
-            return ["content_mismatch"]
-        return codes
+        if not differing and arrived.label[row] != reference.label[place]:
+            return {"label_mismatch": None}
+        if not differing and arrived.fixed[row] != reference.fixed[place]:
+            return {"content_mismatch": None}
+        return dict(differing)
 
 
 def _places_among(known: Sequence[str], seen: Sequence[str]) -> NDArray[np.int64]:
     """Return for each signature that was seen its place among the known ones, or -1."""
     places = {text: place for place, text in enumerate(known)}
     return np.array([places.get(text, -1) for text in seen], np.int64)
-
-
-def signature_codes(reference: str, arrived: str) -> list[str]:
-    """Return what differs between two signatures: rows of name, kind, dtype, shape."""
-    right, seen = (sorted(json.loads(text), key=str) for text in (reference, arrived))
-    if [row[0] for row in right] != [row[0] for row in seen]:
-        return ["field_missing"]
-    pairs = list(zip(right, seen, strict=True))
-    codes = []
-    if any(one[1:3] != other[1:3] for one, other in pairs):
-        codes.append("dtype_mismatch")
-    if any(one[3] != other[3] for one, other in pairs):
-        codes.append("shape_mismatch")
-    return codes

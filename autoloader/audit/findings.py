@@ -61,19 +61,26 @@ class Mismatches:
 
     def __init__(self) -> None:
         self._found: dict[str, list[tuple[int, Any]]] = {}
+        self._words: dict[str, str] = {}
 
-    def add(self, code: str, epoch: int, example_id: Any) -> None:
-        """Note that an example shows a fault in an epoch."""
+    def add(
+        self, code: str, epoch: int, example_id: Any, words: str | None = None
+    ) -> None:
+        """Note that an example shows a fault in an epoch, and what it is in words."""
         self._found.setdefault(code, []).append((epoch, example_id))
+        if words is not None:
+            self._words.setdefault(code, words)
 
     def findings(self) -> list[Finding]:
         """Return a finding for each code, in the order of their weight."""
         return [
-            _finding(code, self._found[code]) for code in _ORDER if code in self._found
+            _finding(code, self._found[code], self._words.get(code))
+            for code in _ORDER
+            if code in self._found
         ]
 
 
-def _finding(code: str, entries: list[tuple[int, Any]]) -> Finding:
+def _finding(code: str, entries: list[tuple[int, Any]], words: str | None) -> Finding:
     said, cause = _SAID[code]
     distinct = list(dict.fromkeys(example_id for _, example_id in entries))
     count = len(distinct)
@@ -85,6 +92,7 @@ def _finding(code: str, entries: list[tuple[int, Any]]) -> Finding:
         message=(
             f"{_counted(count, 'example')} {_singular(said, count)}: "
             f"{'id' if count == 1 else 'ids'} {_listed(distinct)}"
+            + ("" if words is None else f"; {words}")
         ),
         hint=f"usual cause: {cause}",
     )

@@ -7,7 +7,6 @@ same order.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from autoloader.audit.comparison import signature_codes
 from autoloader.audit.conversion import spoilt_rows
 from autoloader.audit.expectation import Expectation
 from autoloader.audit.findings import Mismatches
@@ -18,6 +17,7 @@ from autoloader.audit.ledger import (
     ArrivedBatch,
     ReferenceLedger,
 )
+from autoloader.audit.signatures import signature_differences
 from autoloader.values.outcome import Finding
 
 
@@ -88,8 +88,10 @@ class _Plain:
             self._note("repeated_ids", batch.epoch, known)
         for row, place in zip(rows, places, strict=True):
             if place is not None and self._arrived.slot[row] != NO_SLOT:
-                for code in self._codes(row, place, batch.epoch):
-                    self._mismatches.add(code, batch.epoch, self._expected.ids[place])
+                for code, words in self._codes(row, place, batch.epoch).items():
+                    self._mismatches.add(
+                        code, batch.epoch, self._expected.ids[place], words
+                    )
         spoilt = [
             place
             for row, place in zip(rows, places, strict=True)
@@ -99,15 +101,17 @@ class _Plain:
             spoilt = asked or known
         self._note("collate_mismatch", batch.epoch, spoilt)
 
-    def _codes(self, row: int, place: int, epoch: int) -> list[str]:
+    def _codes(self, row: int, place: int, epoch: int) -> dict[str, str | None]:
         arrived = self._arrived
         at = max(0, min(epoch, len(self._references) - 1))
         reference = self._references[at]
         right = reference.signatures[int(reference.signature[place])]
         seen = arrived.signatures[int(arrived.signature[row])]
-        codes = [] if right == seen else signature_codes(right, seen)
-        if not codes and arrived.label[row] != reference.label[place]:
-            return ["label_mismatch"]
-        if not codes and arrived.fixed[row] != reference.fixed[place]:
-            return ["content_mismatch"]
-        return codes
+        differing = {} if right == seen else signature_differences(right, seen)
+        if differing:
+            return dict(differing)
+        if arrived.label[row] != reference.label[place]:
+            return {"label_mismatch": None}
+        if arrived.fixed[row] != reference.fixed[place]:
+            return {"content_mismatch": None}
+        return {}
