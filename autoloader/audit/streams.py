@@ -223,7 +223,8 @@ class _StreamJudging:
         deliveries = self._deliveries(epoch).values()
         again, is_clear = repeats_of(deliveries, self._telling)
         # a shuffled stream that repeats itself may draw whole parts of it again
-        may_repeat = self._telling.repeats and not self._expected.keeps_order
+        repeats_itself = len(self._right) < len(self._reference)
+        may_repeat = repeats_itself and not self._expected.keeps_order
         if is_clear and not may_repeat:
             self._note_extra(epoch, again)
         else:
