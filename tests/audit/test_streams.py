@@ -778,6 +778,21 @@ def test_an_endless_shuffled_stream_that_is_not_split_is_refused() -> None:
     assert verdict.findings[0].code == "repeated_ids"
 
 
+def test_a_shuffled_stream_that_draws_parts_of_itself_again_is_not_accused() -> None:
+    """Whole shards are drawn with replacement: repeats come in rows, from any worker."""
+    rng = Random(1)  # noqa: S311  # draws, no secret
+
+    def drawn(shards: int) -> list[int]:
+        return [rng.randrange(25) * 4 + at for _ in range(shards) for at in range(4)]
+
+    stream = cut(read=drawn(37), ids=range(148), keeps_order=False, shares=None)
+
+    verdict = stream.judge_passes([drawn(19), drawn(19)])
+
+    assert verdict.passed
+    assert codes_of(verdict.cautions) == ["weak_identity"]
+
+
 def test_an_endless_cycle_that_is_not_split_is_refused() -> None:
     """Its reference repeats itself as well."""
     cycle = [number % 33 for number in range(120)]
