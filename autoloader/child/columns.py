@@ -102,7 +102,7 @@ def row_digests(column: torch.Tensor) -> list[int]:
     found = array_of(column)
     if found is None or not found.flags.c_contiguous:
         return [digest_of_tensor(column[row])[0] for row in range(len(column))]
-    if found.ndim == 1 and found.dtype.kind in "bui":
+    if found.ndim == 1 and found.dtype.kind in {"b", "u", "i"}:
         return list(map(digest_of_int, found.tolist()))
     if found.ndim == 1 and found.dtype.kind == "f":
         return _float_digests(found)
