@@ -779,7 +779,7 @@ def test_an_endless_shuffled_stream_that_is_not_split_is_refused() -> None:
 
 
 def test_a_shuffled_stream_that_draws_parts_of_itself_again_is_not_accused() -> None:
-    """Whole shards are drawn with replacement: repeats come in rows, from any worker."""
+    """Whole shards are drawn with replacement: repeats come in rows."""
     rng = Random(1)  # noqa: S311  # draws, no secret
 
     def drawn(shards: int) -> list[int]:
