@@ -28,8 +28,12 @@ if TYPE_CHECKING:
 PROBED = 8
 """Examples that are looked at: a random flip in place edits every second one."""
 
-PATIENCE_S = 20.0
-"""Longest time that a fork may take; a slower dataset is not asked."""
+SLOW_S = 10.0
+"""Time after which a fork begins no further reading: a slow dataset is not asked."""
+
+PATIENCE_S = 60.0
+"""Time after which a fork is ended: it hangs. What is only slow is never ended, since it
+may be writing a cache."""
 
 
 def edited_in_place(dataset: Any, indices: Sequence[Any], seed: int) -> Any | None:
@@ -43,16 +47,23 @@ def edited_in_place(dataset: Any, indices: Sequence[Any], seed: int) -> Any | No
     if len(indices) < 2 or not _may_fork():
         return None
     probed = list(indices)[:PROBED]
+    deadline = time.monotonic() + 2 * SLOW_S
+
+    def read(index: Any, seed: int) -> int:
+        if time.monotonic() > deadline:
+            raise TimeoutError
+        seed_all(seed)
+        return combine(leaves(dataset[index]))
 
     def once() -> list[int]:
-        return [_read(dataset, index, seed + at) for at, index in enumerate(probed)]
+        return [read(index, seed + at) for at, index in enumerate(probed)]
 
     def twice() -> list[int]:
-        _read(dataset, indices[-1], seed)  # another one: what draws anew has moved on
+        read(indices[-1], seed)  # another one: what draws anew has moved on
         others = [index for index in probed if index != indices[-1]]
         seeds = {index: seed + at for at, index in enumerate(probed) if index in others}
-        first = {index: _read(dataset, index, seeds[index]) for index in others}
-        again = {index: _read(dataset, index, seeds[index]) for index in others}
+        first = {index: read(index, seeds[index]) for index in others}
+        again = {index: read(index, seeds[index]) for index in others}
         return [
             value
             for index in probed
@@ -67,11 +78,6 @@ def edited_in_place(dataset: Any, indices: Sequence[Any], seed: int) -> Any | No
         if first == fresh[at] and again != first:
             return index
     return None
-
-
-def _read(dataset: Any, index: Any, seed: int) -> int:
-    seed_all(seed)
-    return combine(leaves(dataset[index]))
 
 
 def _may_fork() -> bool:

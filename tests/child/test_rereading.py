@@ -4,6 +4,7 @@ import os
 import random
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -110,7 +111,27 @@ def test_what_fails_is_left_to_the_reader(dataset: Any) -> None:
     assert edited_in_place(dataset, INDICES, seed=0) is None
 
 
-def test_a_slow_dataset_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_dataset_is_not_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is left to end what it does: a cache that it writes stays whole."""
+    begun, ended = tmp_path / "begun", tmp_path / "ended"
+
+    class Slow(AddsInPlace):
+        def __getitem__(self, index: int) -> Any:
+            begun.touch()
+            time.sleep(0.3)
+            ended.touch()
+            return super().__getitem__(index)
+
+    monkeypatch.setattr(rereading, "SLOW_S", 0.05)
+
+    assert edited_in_place(Slow(), INDICES, seed=0) is None
+    assert begun.exists()
+    assert ended.exists()
+
+
+def test_a_hanging_dataset_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fork that waits for ever is ended."""
 
     class Waits(Cached):
