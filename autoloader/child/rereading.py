@@ -32,7 +32,7 @@ SLOW_S = 10.0
 """Time after which a fork begins no further reading: a slow dataset is not asked."""
 
 PATIENCE_S = 60.0
-"""Time after which a fork is ended: it hangs. What is only slow is never ended, since it
+    """Return the index of an example that reading changes; None: none was found.
 may be writing a cache."""
 
 
