@@ -32,8 +32,8 @@ SLOW_S = 10.0
 """Time after which a fork begins no further reading: a slow dataset is not asked."""
 
 PATIENCE_S = 60.0
-    """Return the index of an example that reading changes; None: none was found.
-may be writing a cache."""
+"""Time after which a fork is ended, as it hangs. A slow one is never ended: it may be
+writing a cache."""
 
 
 def edited_in_place(dataset: Any, indices: Sequence[Any], seed: int) -> Any | None:
