@@ -65,15 +65,52 @@ def _wait_for_end(
     return living
 
 
-def ask_for_stacks(session_id: int) -> None:
-    """Make every process of a session that listens write its stacks to its stderr.
+STACKS_S = 5.0
+"""Longest time that all processes together have to write their stacks."""
+
+SETTLED_S = 0.03
+"""A log that does not grow for so long is written."""
+
+
+def ask_for_stacks(session_id: int, log: Path) -> None:
+    """Make every process of a session that listens write its stacks, one by one.
 
     A process that does not (Python's own resource tracker, say) would end by it.
+
+    Args:
+        session_id: of the trial.
+        log: where all of them write.
     """
+    deadline = time.monotonic() + STACKS_S
     for process in _living(session_id):
         if catches_signal(process.pid, signal.SIGUSR2):
+            before = _size(log)
             _signal(process, signal.SIGUSR2)
-    time.sleep(0.3)
+            _wait_until_written(log, before, deadline)
+
+
+def _wait_until_written(log: Path, before: int, deadline: float) -> None:
+    """Wait until a process has written its stacks: the next one would write into them.
+
+    Args:
+        log: where it writes.
+        before: size of the log when it was asked.
+        deadline: when to wait no longer.
+    """
+    last = before
+    while time.monotonic() < deadline:
+        time.sleep(SETTLED_S)
+        now = _size(log)
+        if now > before and now == last:
+            return
+        last = now
+
+
+def _size(log: Path) -> int:
+    try:
+        return log.stat().st_size
+    except OSError:
+        return 0
 
 
 def _living(session_id: int) -> list[ProcessStat]:

@@ -328,7 +328,7 @@ class ProcessRunner:
 
     def _hung(self, exc: ChildHung, order: PassOrder, logs: Path) -> Failure:
         if self._trial_pid is not None:
-            ask_for_stacks(self._trial_pid)
+            ask_for_stacks(self._trial_pid, logs / "stderr.txt")
             end_session(self._trial_pid, patience_s=0.5)
             self._trial_pid = None
         self._keeper.drop()

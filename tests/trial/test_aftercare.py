@@ -136,23 +136,47 @@ def test_a_process_that_does_not_end_is_told_and_not_waited_for(
     assert re.search(rf"process {session.pid} does not end: python", caplog.text)
 
 
-def test_processes_write_their_stacks_when_asked(start: type[Session]) -> None:
-    """A hang is explained by where everything stands."""
+def test_processes_write_their_stacks_one_after_the_other(
+    tmp_path: Path, start: type[Session]
+) -> None:
+    """A hang is explained by where everything stands; no stack lies within another."""
+    log = tmp_path / "stderr.txt"
     session = start(
         "import faulthandler, os, signal\n"
-        "faulthandler.register(signal.SIGUSR2, chain=False)\n"
-        "def waiting_for_godot():\n"
+        f"log = os.open({str(log)!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)\n"
+        "faulthandler.register(signal.SIGUSR2, file=log, chain=False)\n"
+        "def waiting_for_godot(depth):\n"
+        "    if depth:\n"
+        "        waiting_for_godot(depth - 1)\n"
         "    os.write(1, b'up\\n')\n"
         "    while True:\n"
         "        signal.pause()\n"
-        "waiting_for_godot()\n"
+        "for _ in range(3):\n"
+        "    if not os.fork():\n"
+        "        waiting_for_godot(50)\n"
+        "waiting_for_godot(50)\n",
+        ups=4,
     )
 
-    ask_for_stacks(session.pid)
+    ask_for_stacks(session.pid, log)
     end_session(session.pid)
 
-    _, errors = session.process.communicate()
-    assert b"waiting_for_godot" in errors
+    text = log.read_text(encoding="utf-8")
+    stacks = text.split("Current thread 0x")[1:]
+    assert len(stacks) == 4
+    assert {stack.count(" in waiting_for_godot") for stack in stacks} == {51}
+
+
+def test_a_process_that_does_not_listen_is_left_alone(
+    tmp_path: Path, start: type[Session]
+) -> None:
+    """The signal would end it."""
+    session = start("import os, signal\nos.write(1, b'up\\n')\nsignal.pause()\n")
+
+    ask_for_stacks(session.pid, tmp_path / "stderr.txt")
+
+    assert session.process.poll() is None
+    end_session(session.pid)
 
 
 def test_a_session_that_a_killed_run_left_is_swept(
