@@ -61,7 +61,7 @@ def length_caution(declared: int, read: int, *, is_complete: bool) -> Finding | 
 
 
 def moving_length_caution(before: int, after: int | None) -> Finding:
-    """Return the caution that `len(dataset)` changes when the loader's is asked for.
+    """Return the caution that `len(dataset)` changes when lengths are asked for.
 
     Args:
         before: what it said first.
@@ -71,7 +71,7 @@ def moving_length_caution(before: int, after: int | None) -> Finding:
     return Finding(
         code="length_misdeclared",
         count=abs(before - (after or 0)),
-        message=f"len(dataset) says {before}, and {said} once len(loader) was asked",
+        message=f"len(dataset) says {before}, and {said} when it is asked again",
         hint="to ask a length must change nothing: it may be asked at any time",
     )
 

@@ -272,11 +272,12 @@ def _checked(nature: StreamNature, *, is_whole: bool, transforms: str) -> Digest
 
 
 def _moving_length(parts: LoaderParts, declared: int | None) -> list[Finding]:
-    """Return the caution that the length is another once the loader's was asked."""
-    if parts.loader is None or declared is None:
+    """Return the caution that the length is another one when it is asked again."""
+    if declared is None:
         return []
-    with suppress(Exception):
-        len(parts.loader)
+    if parts.loader is not None:  # some set the dataset's by their own
+        with suppress(Exception):
+            len(parts.loader)
     after = _declared(parts.dataset)
     return [] if after == declared else [moving_length_caution(declared, after)]
 
