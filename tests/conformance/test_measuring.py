@@ -92,7 +92,7 @@ def test_a_touched_list_is_copied_and_is_weighed() -> None:
     assert touched - untouched > 20 * MIB
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_deeper_queue_weighs_more(tmp_path: Path) -> None:
     """Batches that wait in shared memory belong to the loader that made them."""
     tmp, folder = make_tmp(), tmp_path / "reference"
