@@ -22,8 +22,6 @@ LEAST_BYTES = 16 << 20
 LEAST_SHARE = 0.05
 """Part of what it held by which a worker's memory must grow as well."""
 
-Counts = "Mapping[str, Sequence[int | None]]"
-
 
 def judge_growth(
     descriptors: Mapping[str, Sequence[int | None]],

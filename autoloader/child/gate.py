@@ -36,7 +36,7 @@ LOOKED_AT = 16
 """Batches of an epoch after which file offsets are looked at; about 0.1 ms each."""
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from torch.utils.data import DataLoader
 
@@ -97,7 +97,7 @@ class _Watches:
         self._growth = GrowthWatch()
         self._moved: list[str] = []
         self._offsets: dict[int, FileOffset] | None = None
-        self._lists = context.lists(context.entries())
+        self._lists: list[Sequence[Any]] = []
         self._done = 0
         self._was_cut = False
 

@@ -24,7 +24,7 @@ from autoloader.errors import DatasetError
 from autoloader.values.scope import FieldFacts, ScopeRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from autoloader.audit.contract import Kinds
     from autoloader.child.assembly import Assembly
@@ -60,6 +60,25 @@ def kinds_of(found: Sequence[Leaf]) -> Kinds:
     return tuple(
         (name_of(leaf.path), leaf.type, leaf.dtype, leaf.shape) for leaf in found
     )
+
+
+def check_stable(
+    random_names: Collection[str], label: str | None, transforms: str
+) -> None:
+    """Refuse fields that change between readings and must not.
+
+    Raises:
+        DatasetError: the label changes, or a field where the user says that none does.
+    """
+    if label is not None and any(
+        name == label or name.startswith(f"{label}.") for name in random_names
+    ):
+        msg = f"reference_unstable: the label {label!r} changes between readings"
+        raise DatasetError(msg, hint="name the true label with --label PATH")
+    if random_names and transforms == "fixed":
+        names = ", ".join(sorted(random_names)) or "the example"
+        msg = f"reference_unstable: {names} changes between readings"
+        raise DatasetError(msg, hint="--transforms random allows it")
 
 
 @dataclass
@@ -145,7 +164,7 @@ class Reader:
         if self.request.transforms != "fixed":
             self.calls.begin_alone(0)
             self._compare_more(ids, random_names, free_shapes)
-        self._check_stable(random_names)
+        check_stable(random_names, self.label, self.request.transforms)
         self._forget_cost()
         return DigestPlan(
             random=frozenset(random_names),
@@ -227,18 +246,6 @@ class Reader:
             if self.bytes_total <= KEPT_BYTES or len(self.kept) < 2:
                 self.kept.append((index, example))
         return found
-
-    def _check_stable(self, random_names: set[str]) -> None:
-        label = self.label
-        if label is not None and any(
-            name == label or name.startswith(f"{label}.") for name in random_names
-        ):
-            msg = f"reference_unstable: the label {label!r} changes between readings"
-            raise DatasetError(msg, hint="name the true label with --label PATH")
-        if random_names and self.request.transforms == "fixed":
-            names = ", ".join(sorted(random_names)) or "the example"
-            msg = f"reference_unstable: {names} changes between readings"
-            raise DatasetError(msg, hint="--transforms random allows it")
 
     def read_all(
         self, ids: Sequence[Any], plan: DigestPlan, *, epoch: int

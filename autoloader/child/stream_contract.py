@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from autoloader.audit.contract_inference import ContractBuilder
 from autoloader.audit.contract_watch import ContractWatch, count_finding
 from autoloader.child.assembly import Assembly
-from autoloader.child.digest import name_of
+from autoloader.child.reading import kinds_of
 from autoloader.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -47,10 +47,7 @@ def hold_stream(
     held = request.contract
     watch = None if held is None else ContractWatch(held)
     for place, example_id in enumerate(found.ids):
-        kinds = tuple(
-            (name_of(leaf.path), leaf.type, leaf.dtype, leaf.shape)
-            for leaf in found.leaves(place)
-        )
+        kinds = kinds_of(found.leaves(place))
         builder.note(example_id, kinds)
         if is_collated:
             assembly.note(example_id, kinds)

@@ -13,6 +13,7 @@ from autoloader.audit.reference_files import later_folder
 from autoloader.audit.stream_cautions import moving_length_caution
 from autoloader.child.digest import DigestPlan, name_of
 from autoloader.child.labels import find_label
+from autoloader.child.reading import check_stable
 from autoloader.child.seeding import seed_all
 from autoloader.child.stages import Stage, StageBoard
 from autoloader.child.stream import (
@@ -259,15 +260,7 @@ def _checked(nature: StreamNature, *, is_whole: bool, transforms: str) -> Digest
     plan, label = nature.plan, nature.plan.label
     if not nature.keeps_order and not is_whole:  # random fields are a guess
         return DigestPlan(label=label) if transforms == "fixed" else plan
-    if label is not None and any(
-        name == label or name.startswith(f"{label}.") for name in plan.random
-    ):
-        msg = f"reference_unstable: the label {label!r} changes between readings"
-        raise DatasetError(msg, hint="name the true label with --label PATH")
-    if plan.random and transforms == "fixed":
-        names = ", ".join(sorted(plan.random)) or "the example"
-        msg = f"reference_unstable: {names} changes between readings"
-        raise DatasetError(msg, hint="--transforms random allows it")
+    check_stable(plan.random, label, transforms)
     return plan
 
 

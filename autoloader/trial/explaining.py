@@ -88,10 +88,11 @@ def explained(failure: Failure, logs: Path) -> Failure:
                 message=f"{failure.message}, after it had printed {raised}",
                 exception=raised.kind,
             )
-    places = standing_places(read_end(logs / "stderr.txt"))[:MOST_PLACES]
-    if failure.kind == "hung" and places and "stands in" not in failure.message:
-        stands = f"a process stands in {', '.join(places)}"
-        failure = replace(failure, message=f"{failure.message}; {stands}")
+    if failure.kind == "hung" and "stands in" not in failure.message:
+        places = standing_places(read_end(logs / "stderr.txt"))[:MOST_PLACES]
+        if places:
+            stands = f"a process stands in {', '.join(places)}"
+            failure = replace(failure, message=f"{failure.message}; {stands}")
     suspects = read_suspects(logs)
     if not suspects or failure.kind not in _SUSPECTED:
         return failure
