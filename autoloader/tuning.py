@@ -21,13 +21,14 @@ from autoloader.search.finale import Finale, Result
 from autoloader.search.folder import StudyFolder, StudyKey, StudyState, what_differs
 from autoloader.search.record import Record
 from autoloader.search.space import Space, SpaceRequest, incumbents
+from autoloader.search.stopwatch import PASS_SHARE, Stopwatch
 from autoloader.search.study import Study
 from autoloader.trial.aftercare import make_tmp, remove_folder
 from autoloader.trial.reference import read_reference
 from autoloader.trial.runner import ProcessRunner
 from autoloader.values.config import LoaderConfig
 from autoloader.values.gate import GatePolicy
-from autoloader.values.job import Reference, ReferenceOrder, TrialRunner
+from autoloader.values.job import Reference, ReferenceOrder
 from autoloader.values.outcome import Outcome, Status
 from autoloader.values.scope import ScopeRequest, SourceSpec
 
@@ -153,8 +154,13 @@ class _Tuning:
         self.folder.write(state)
         self.stack.callback(self._note_state, state)
         runner = self._start_runner(reference)
-        stopped = self._search(runner, reference, space)
-        result = self._finish(runner, reference, space)
+        stopwatch = self._stopwatch(runner, reference)
+        stopped = self._search(stopwatch, space)
+        if runner.why_fresh is not None and self.request.isolation == "auto":
+            self.watcher.on_caution(
+                f"each pass had a fresh process: {runner.why_fresh}", None
+            )
+        result = self._finish(stopwatch, reference, space)
         recommendation, written = self._write(reference, space, result)
         self.is_finished = True
         return TuneResult(
@@ -254,9 +260,19 @@ class _Tuning:
         self.stack.enter_context(runner)
         return runner
 
-    def _search(
-        self, runner: ProcessRunner, reference: Reference, space: Space
-    ) -> Stop:
+    def _stopwatch(self, runner: ProcessRunner, reference: Reference) -> Stopwatch:
+        stopwatch = Stopwatch(
+            runner=runner,
+            facts=reference.facts,
+            scope=reference.scope,
+            machine=self.machine,
+            limit_s=self.budget.total_s * PASS_SHARE,
+            ranks=self.request.ranks,
+        )
+        stopwatch.remember(self.record.outcomes)
+        return stopwatch
+
+    def _search(self, stopwatch: Stopwatch, space: Space) -> Stop:
         self.watcher.on_phase("search", f"{len(space.configs())} configs", self.budget)
         target = self._target_of_a_rank()
         study = Study(
@@ -269,8 +285,6 @@ class _Tuning:
         exploration = Exploration(
             record=self.record,
             study=study,
-            facts=reference.facts,
-            machine=self.machine,
             target=target,
             most_trials=self.request.most_trials,
             deadline=self.budget.search_end,
@@ -278,30 +292,26 @@ class _Tuning:
         )
         first = incumbents(
             space,
-            facts=reference.facts,
+            facts=stopwatch.facts,
             machine=self.machine,
             wanted_examples_per_s=target.examples_per_s,
             ranks=self.request.ranks,
         )
         stopped = exploration.run(
-            runner,
+            stopwatch,
             first,
             on_start=self.watcher.on_trial,
             on_outcome=self.watcher.on_outcome,
         )
-        if runner.why_fresh is not None and self.request.isolation == "auto":
-            self.watcher.on_caution(
-                f"each pass had a fresh process: {runner.why_fresh}", None
-            )
         if not any(item.status is Status.MEASURED for item in self.record.outcomes):
             raise DataError(*_why_nothing(self.record.outcomes))
         return stopped
 
     def _finish(
-        self, runner: TrialRunner, reference: Reference, space: Space
+        self, stopwatch: Stopwatch, reference: Reference, space: Space
     ) -> Result:
         finale = Finale(
-            runner=runner,
+            stopwatch=stopwatch,
             record=self.record,
             target=self._target_of_a_rank(),
             batch_sizes=space.batch_size,

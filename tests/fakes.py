@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import accumulate
 
-from autoloader.measure.throughput import wave_plan
+from autoloader.search.stopwatch import Stopwatch
 from autoloader.values.config import LoaderConfig
+from autoloader.values.job import PassPlan
 from autoloader.values.machine import Machine
 from autoloader.values.outcome import Failure, Finding, MemoryReading, Reading, Verdict
 from autoloader.values.scope import DatasetFacts, FieldFacts, Scope
@@ -55,29 +57,37 @@ class FakeRunner:
             epochs=2,
             compared="rows",
             findings=(lost,) if is_wrong else (),
-            count_path="0",
+            count_path=(0,),
         )
 
     def time(
-        self, config: LoaderConfig, *, verdict: Verdict, purpose: str
+        self, config: LoaderConfig, *, verdict: Verdict, purpose: str, plan: PassPlan
     ) -> Reading | Failure:
         """Return a reading of exactly the table's rate."""
         assert verdict.passed
-        plan = wave_plan(config.num_workers)
         size = config.batch_size or 1
         step = size / self.rate(config)
-        arrivals = tuple(step * (place + 1) for place in range(plan.total))
-        self._note("time", config, arrivals[-1])
+        in_epoch = -(-self.epoch_examples // size)
+        last = self.epoch_examples - (in_epoch - 1) * size
+        counts = (size,) * plan.total
+        ends: tuple[float, ...] = ()
+        if plan.epochs:
+            counts = ((size,) * (in_epoch - 1) + (last,)) * plan.epochs
+        read = list(accumulate(count / size * step for count in counts))
+        if plan.epochs:
+            ends = tuple(read[in_epoch - 1 :: in_epoch])
+        self._note("time", config, read[-1])
         return Reading(
             purpose=purpose,
             num_workers=config.num_workers,
             kept=config.persistent_workers,
-            arrivals_s=arrivals,
-            counts=(size,) * plan.total,
+            arrivals_s=tuple(read),
+            counts=counts,
             warm_batches=plan.warm_batches,
             steady_batches=plan.steady_batches,
-            total_s=arrivals[-1],
+            total_s=read[-1],
             epoch_examples=self.epoch_examples,
+            epoch_ends_s=ends,
         )
 
     def weigh(self, config: LoaderConfig, *, examples: int) -> MemoryReading | Failure:
@@ -142,6 +152,17 @@ def some_facts(
         example_bytes=768,
         tensors=1,
         start_method="fork",
+    )
+
+
+def a_stopwatch(runner: FakeRunner, *, facts: DatasetFacts | None = None) -> Stopwatch:
+    """Return a stopwatch over a fake runner, on a machine of two CPUs."""
+    return Stopwatch(
+        runner=runner,
+        facts=facts or some_facts(),
+        scope=a_scope(runner.epoch_examples),
+        machine=a_machine(),
+        limit_s=1000.0,
     )
 
 

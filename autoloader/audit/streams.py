@@ -90,7 +90,7 @@ def judge_stream(
     arrived: ArrivalLedger,
     expected: StreamExpectation,
     *,
-    count_path: str | None = None,
+    count_path: tuple[int | str, ...] | None = None,
     batch_bytes: int = 0,
 ) -> Verdict:
     """Return the verdict on one gate pass over a stream.

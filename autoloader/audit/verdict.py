@@ -25,7 +25,7 @@ def judge(
     arrived: ArrivalLedger,
     expected: Expectation,
     *,
-    count_path: str | None = None,
+    count_path: tuple[int | str, ...] | None = None,
     batch_bytes: int = 0,
 ) -> Verdict:
     """Return the verdict on one gate pass.

@@ -116,6 +116,15 @@ class TrialContext:
             else:
                 yield found
 
+    def epoch(self) -> list[Any] | None:
+        """Return the scope's list, which is a whole epoch; None for a stream."""
+        if self.scope.stream is not None:
+            return None
+        listed = ScopeList.read(Path(self.order.reference))
+        if listed.cuts is not None:
+            return self._fed(listed, listed.batches(len(listed.places)))
+        return listed.indices(range(len(listed.places)))
+
     def cycled(self, count: int) -> list[Any] | None:
         """Return `count` batches of the scope's list, repeated; None for a stream."""
         if self.scope.stream is not None:

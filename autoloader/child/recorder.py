@@ -20,7 +20,7 @@ from torch.utils.data._utils import collate as torch_collate
 from autoloader.audit.alignment import Alignment, align_rows
 from autoloader.audit.ledger import NO_SLOT, LedgerWriter
 from autoloader.child.batch_digest import BatchDigest
-from autoloader.child.digest import DigestPlan, Leaf, Path, name_of
+from autoloader.child.counting import steps_to
 from autoloader.child.lifeline import die_with_parent
 from autoloader.child.made_batches import rows_of
 from autoloader.child.makes import ExampleReader, Seen
@@ -29,6 +29,7 @@ from autoloader.child.stacks import announce_stacks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from autoloader.child.digest import DigestPlan, Leaf, Path
     from autoloader.child.makes import Shape
 
 _current = (0, 0)
@@ -167,7 +168,7 @@ class Arrivals:
 
     ledger: LedgerWriter
     plan: DigestPlan
-    count_path: str | None = None
+    count_path: tuple[int | str, ...] | None = None
     """Field of the batch whose first size was the number of rows, every time."""
     batch_bytes: int = 0
     """Bytes of the largest batch."""
@@ -188,7 +189,7 @@ class Arrivals:
         converted = () if alignment is None else alignment.converted
         if not carried.is_single:
             count = len(seen if alignment is None else alignment.slots)
-            self._note_count_path(found.leaves, count)
+            self._note_count_path(carried.batch, found.leaves, count)
         self.is_by_row &= converted == ()
         self.ledger.add_batch(
             epoch=carried.epoch,
@@ -231,12 +232,13 @@ class Arrivals:
                 id_digest=digest.id,
             )
 
-    def _note_count_path(self, found: list[Leaf], rows: int) -> None:
-        names = [
-            name_of(leaf.path)
+    def _note_count_path(self, batch: Any, found: list[Leaf], rows: int) -> None:
+        paths = (
+            steps_to(batch, leaf.path)
             for leaf in found
             if leaf.type == "tensor" and leaf.shape and leaf.shape[0] == rows
-        ]
+        )
+        names = [path for path in paths if path is not None]
         if self._first:
             self.count_path = names[0] if names else None
             self._first = False
@@ -320,22 +322,3 @@ def _look_up(batch: Any, path: Path) -> Any:
     if isinstance(found, torch.Tensor):
         return found if found.dim() else None
     return found if isinstance(found, (list, tuple)) else None
-
-
-def count_of(batch: Any, path: str) -> int:
-    """Return how many examples a batch has, by a field that the gate proved.
-
-    Args:
-        batch: what the loader delivered.
-        path: name of the field, such as `0` or `pixels`.
-    """
-    found = batch
-    for part in path.split(".") if path else ():
-        if isinstance(found, (list, tuple)):
-            found = found[int(part)]
-        else:
-            try:
-                found = found[part]
-            except (TypeError, KeyError, IndexError):
-                found = getattr(found, part)
-    return int(found.shape[0])

@@ -62,6 +62,13 @@ class StageBoard:
         self._done += 1
         _LAYOUT.pack_into(self._map, 0, self._stage, self._done)
 
+    def counter(self) -> memoryview:
+        """Return the counter of the stage's units, for a loop that calls nothing.
+
+        It has one element, to be set to the units done; to be released before `close`.
+        """
+        return memoryview(self._map).cast("Q")[1:]
+
     def read(self) -> tuple[Stage, int]:
         """Return the stage and how many of its units are done."""
         stage, done = _LAYOUT.unpack_from(self._map, 0)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from autoloader.export.recommendation import SCHEMA, Recommendation
 from autoloader.measure.intervals import Interval, median
+from autoloader.measure.noise import BUSY_SHARE, taken_cpu
 from autoloader.measure.throughput import (
     epoch_rate,
     first_batch_s,
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from autoloader.values.job import Reference
     from autoloader.values.machine import Machine
     from autoloader.values.scope import SourceSpec
-
-BUSY_SHARE = 0.15
-"""Part of the CPUs that others may take, by the median, without a caution."""
 
 _PACKAGES = ("torch", "optuna", "numpy", "torch-autoloader")
 
@@ -139,8 +137,8 @@ def race_readings(outcome: Outcome | None) -> list[Reading]:
     """Return the readings that count: those of the race, else those of the search."""
     if outcome is None:
         return []
-    raced = [reading for reading in outcome.readings if reading.purpose == "race"]
-    return raced or list(outcome.readings)
+    raced = [reading for reading in outcome.counted if reading.purpose == "race"]
+    return raced or list(outcome.counted)
 
 
 def _target(evidence: Evidence) -> dict[str, Any]:
@@ -315,7 +313,7 @@ def _busy(evidence: Evidence) -> list[dict[str, Any]]:
     ]
     if not readings:
         return []
-    taken = median([item.foreign_cpu + item.stolen_cpu for item in readings])
+    taken = median([taken_cpu(item) for item in readings])
     if taken < BUSY_SHARE * evidence.machine.effective_cpus:
         return []
     cpus = f"{evidence.machine.effective_cpus:g}"

@@ -6,11 +6,10 @@ compares one reading with another (`measure.intervals`, `search`).
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
-
-from autoloader.values.job import STEADY_BATCHES, STEADY_WAVES, WARM_WAVES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,23 +18,6 @@ if TYPE_CHECKING:
 
 CLOCK_TICK_S = 1e-9
 """Least duration: `perf_counter` counts nanoseconds, so a shorter one reads as 0."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WavePlan:
-    """How many batches a timed pass reads, and which of them the steady rate uses."""
-
-    warm_batches: int
-    """Leading batches: workers start and the queue fills."""
-    steady_batches: int
-    """Batches of the steady window: whole waves."""
-    tail_batches: int
-    """Batches after it: workers that get no new task would speed up the others."""
-
-    @property
-    def total(self) -> int:
-        """Batches of the whole pass."""
-        return self.warm_batches + self.steady_batches + self.tail_batches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,40 +36,33 @@ class Waits:
         return {"p50_s": self.p50_s, "p99_s": self.p99_s, "max_s": self.max_s}
 
 
-def wave_plan(num_workers: int, waves: int = STEADY_WAVES) -> WavePlan:
-    """Return the batches of a pass whose steady window is made of whole waves.
-
-    Batches arrive in waves of as many as there are workers; a window that cuts a wave
-    is off by up to a wave. Without workers each batch is a wave of its own, and there
-    is no tail because nothing runs ahead.
-
-    Args:
-        num_workers: workers of the loader, 0 or more.
-        waves: least waves of the steady window; more where they hold too few batches.
-    """
-    wave = max(num_workers, 1)
-    enough = -(-STEADY_BATCHES // wave)
-    return WavePlan(
-        warm_batches=WARM_WAVES * wave,
-        steady_batches=max(waves, enough) * wave,
-        tail_batches=num_workers,
-    )
-
-
 def steady_rate(reading: Reading) -> float:
     """Return the examples a second of the steady window.
 
-    It runs from the arrival of the last warm batch to that of the last steady one. A
-    pass that ended before its window was full is judged by the whole waves it has; one
-    that ended within the warm-up by all its batches from the start, which is too low
-    rather than too high. Without a batch the rate is 0.
+    It runs from the arrival of the last warm batch to that of the last steady one. Of
+    whole epochs, each has a window of its own, where it is long enough for one. A pass
+    that ended before its window was full is judged by the whole waves it has; one that
+    ended within the warm-up by all its batches from the start, which is too low rather
+    than too high. Without a batch the rate is 0.
     """
-    start, stop = _steady_window(reading)
-    if stop == 0:
+    windows = _steady_windows(reading)
+    examples = sum(sum(reading.counts[part.start : part.stop]) for part in windows)
+    if not examples:
         return 0.0
-    begin_s = reading.arrivals_s[start - 1] if start else 0.0
-    seconds = reading.arrivals_s[stop - 1] - begin_s
-    return sum(reading.counts[start:stop]) / max(seconds, CLOCK_TICK_S)
+    return examples / max(steady_window_s(reading), CLOCK_TICK_S)
+
+
+def steady_window_s(reading: Reading) -> float:
+    """Return the seconds of the steady window, or of all of them; 0 without a batch."""
+    return sum(
+        reading.arrivals_s[part.stop - 1] - part.begin_s
+        for part in _steady_windows(reading)
+    )
+
+
+def has_steady_window(reading: Reading) -> bool:
+    """Whether the pass went on beyond its warm-up, so that it has a steady rate."""
+    return any(part.is_steady for part in _steady_windows(reading))
 
 
 def epoch_rate(reading: Reading, epoch_examples: int | None = None) -> float:
@@ -95,9 +70,9 @@ def epoch_rate(reading: Reading, epoch_examples: int | None = None) -> float:
 
     With N examples an epoch, `N / (t_warm + (N - n_warm) / steady + t_end)`: t_warm is
     the arrival of the last warm batch, n_warm are the examples up to there, t_end is
-    the time from the last arrival to the end, workers shut down. A reading of exactly
-    N examples was a whole epoch: N / total, and no model. An epoch that is no longer
-    than the warm-up ends where its last example arrived in this reading (interpolated
+    the time from the last arrival to the end, workers shut down. A reading of whole
+    epochs, or of exactly N examples: N / total, and no model. An epoch no longer than
+    the warm-up ends where its last example arrived in this reading (interpolated
     within a batch), plus t_end: it never meets the steady rate. Where the length of an
     epoch is not known, the steady rate is all that can be stated.
 
@@ -110,10 +85,10 @@ def epoch_rate(reading: Reading, epoch_examples: int | None = None) -> float:
         return steady_rate(reading)
     if not reading.counts or wanted <= 0:
         return 0.0
-    if sum(reading.counts) == wanted:
-        seconds = reading.total_s
-    else:
-        seconds = _epoch_s(reading, wanted)
+    delivered = sum(reading.counts)
+    if reading.epoch_ends_s and wanted == reading.epoch_examples:
+        return delivered / max(reading.total_s, CLOCK_TICK_S)
+    seconds = reading.total_s if delivered == wanted else _epoch_s(reading, wanted)
     return wanted / max(seconds, CLOCK_TICK_S)
 
 
@@ -122,45 +97,129 @@ def first_batch_s(reading: Reading) -> float | None:
     return reading.arrivals_s[0] if reading.arrivals_s else None
 
 
+def warm_s(reading: Reading) -> float | None:
+    """Return the seconds from `iter(loader)` to the end of the warm-up.
+
+    None where the pass ended before.
+    """
+    last = reading.warm_batches - 1
+    if not 0 <= last < len(reading.arrivals_s):
+        return None
+    return reading.arrivals_s[last]
+
+
+def end_s(reading: Reading) -> float | None:
+    """Return the seconds from the last batch to the end, workers shut down.
+
+    The mean over whole epochs, where such were read. None without a batch.
+    """
+    found = [
+        epoch.end_s - reading.arrivals_s[epoch.stop - 1]
+        for epoch in _epochs(reading)
+        if epoch.stop > epoch.start
+    ]
+    return max(sum(found) / len(found), 0.0) if found else None
+
+
 def wait_percentiles(reading: Reading) -> Waits | None:
     """Return the gaps between the arrivals of the steady window.
 
     The loop of a timed pass does nothing but wait, so a gap is a wait. They come in
-    waves: W workers make one long gap and W - 1 short ones. None without a batch.
+    waves: W workers make one long gap and W - 1 short ones. Epochs too short for a
+    steady window are taken whole, the wait for the first batch included. None without
+    a batch.
     """
-    start, stop = _steady_window(reading)
-    if stop == 0:
+    gaps: list[float] = []
+    for part in _steady_windows(reading):
+        arrivals = (part.begin_s, *reading.arrivals_s[part.start : part.stop])
+        gaps += [after - before for before, after in pairwise(arrivals)]
+    if not gaps:
         return None
-    begin_s = reading.arrivals_s[start - 1] if start else 0.0
-    arrivals = (begin_s, *reading.arrivals_s[start:stop])
-    gaps = sorted(after - before for before, after in pairwise(arrivals))
+    gaps.sort()
     return Waits(
         p50_s=_quantile(gaps, 0.50), p99_s=_quantile(gaps, 0.99), max_s=gaps[-1]
     )
 
 
-def _steady_window(reading: Reading) -> tuple[int, int]:
-    """Return the first batch of the steady window and the one after its last."""
-    arrived = len(reading.arrivals_s)
-    start = reading.warm_batches
-    if arrived - start >= reading.steady_batches > 0:
-        return start, start + reading.steady_batches
-    if arrived <= start:
-        return 0, arrived
+@dataclass(frozen=True, slots=True)
+class _Epoch:
+    """The batches of one epoch of a reading."""
+
+    begin_s: float
+    start: int
+    stop: int
+    end_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """Batches that a rate is worked out of, and when the first was asked for."""
+
+    begin_s: float
+    start: int
+    stop: int
+    is_steady: bool
+
+
+def _epochs(reading: Reading) -> list[_Epoch]:
+    """Return the epochs that were read whole; one where it was one pass."""
+    ends = reading.epoch_ends_s or (reading.total_s,)
+    found: list[_Epoch] = []
+    begin_s, start = 0.0, 0
+    for number, end_s in enumerate(ends, start=1):
+        is_last = number == len(ends)
+        arrived = len(reading.arrivals_s)
+        stop = arrived if is_last else bisect_right(reading.arrivals_s, end_s)
+        found.append(_Epoch(begin_s, start, stop, end_s))
+        begin_s, start = end_s, stop
+    return found
+
+
+def _steady_windows(reading: Reading) -> list[_Window]:
+    """Return the steady window of each epoch; of short ones all batches, from start."""
+    if not reading.epoch_ends_s:
+        epochs = _epochs(reading)
+        return [found for epoch in epochs if (found := _first_window(reading, epoch))]
     wave = max(reading.num_workers, 1)
-    whole = (arrived - start) // wave * wave
-    return start, start + (whole or arrived - start)
+    windows: list[_Window] = []
+    for epoch in _epochs(reading):
+        start = epoch.start + reading.warm_batches
+        left = epoch.stop - start - reading.num_workers
+        if left >= wave:
+            begin_s = reading.arrivals_s[start - 1]
+            windows.append(_Window(begin_s, start, start + left // wave * wave, True))
+    if windows:
+        return windows
+    return [
+        _Window(epoch.begin_s, epoch.start, epoch.stop, False)
+        for epoch in _epochs(reading)
+        if epoch.stop > epoch.start
+    ]
+
+
+def _first_window(reading: Reading, epoch: _Epoch) -> _Window | None:
+    """Return the window of a pass in one go; None without a batch."""
+    start, arrived = reading.warm_batches, epoch.stop
+    if arrived <= start:
+        return _Window(0.0, 0, arrived, False) if arrived else None
+    wave = max(reading.num_workers, 1)
+    if arrived - start >= reading.steady_batches > 0:
+        stop = start + reading.steady_batches
+    else:
+        stop = start + ((arrived - start) // wave * wave or arrived - start)
+    return _Window(reading.arrivals_s[start - 1] if start else 0.0, start, stop, True)
 
 
 def _epoch_s(reading: Reading, wanted: int) -> float:
     """Return the modelled seconds of an epoch of `wanted` examples."""
-    start, _ = _steady_window(reading)
-    warm_examples = sum(reading.counts[:start])
-    end_s = max(reading.total_s - reading.arrivals_s[-1], 0.0)
+    warm = reading.warm_batches
+    warmed = len(reading.arrivals_s) > warm
+    warm_examples = sum(reading.counts[:warm]) if warmed else 0
+    ending_s = end_s(reading) or 0.0
     if wanted <= warm_examples:
-        return _arrival_s(reading, wanted) + end_s
-    warm_s = reading.arrivals_s[start - 1] if start else 0.0
-    return warm_s + (wanted - warm_examples) / steady_rate(reading) + end_s
+        return _arrival_s(reading, wanted) + ending_s
+    warming_s = (warm_s(reading) or 0.0) if warmed else 0.0
+    return warming_s + (wanted - warm_examples) / steady_rate(reading) + ending_s
 
 
 def _arrival_s(reading: Reading, examples: int) -> float:

@@ -115,5 +115,5 @@ class Progress:
 
 def rate_of(outcome: Outcome) -> float | None:
     """Return the median epoch rate of a trial; None where it was not measured."""
-    rates = [epoch_rate(reading) for reading in outcome.readings]
+    rates = [epoch_rate(reading) for reading in outcome.counted]
     return median(rates) if rates else None

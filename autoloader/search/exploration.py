@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from autoloader.search.record import Record
+    from autoloader.search.stopwatch import Stopwatch
     from autoloader.search.study import Study
     from autoloader.values.config import LoaderConfig
-    from autoloader.values.job import TrialRunner
-    from autoloader.values.machine import Machine
-    from autoloader.values.scope import DatasetFacts
     from autoloader.values.target import Target
 
 Stop = Literal["budget", "trials", "space_exhausted", "nothing_works"]
@@ -42,8 +40,6 @@ class Exploration:
 
     record: Record
     study: Study
-    facts: DatasetFacts
-    machine: Machine
     target: Target
     """What is wanted, and how much memory it may take."""
     most_trials: int | None
@@ -54,7 +50,7 @@ class Exploration:
 
     def run(
         self,
-        runner: TrialRunner,
+        stopwatch: Stopwatch,
         first: Sequence[tuple[LoaderConfig, str]],
         *,
         on_start: Callable[[LoaderConfig], None],
@@ -63,7 +59,7 @@ class Exploration:
         """Try configs and return why no more were tried.
 
         Args:
-            runner: runs the passes.
+            stopwatch: runs the passes.
             first: what is tried before the sampler is asked, with its source.
             on_start: called with each config before its trial.
             on_outcome: called with each outcome, which is stored by then.
@@ -90,12 +86,10 @@ class Exploration:
             config, source = proposed
             on_start(config)
             outcome = run_trial(
-                runner,
+                stopwatch,
                 config,
                 number=max((item.number for item in known), default=-1) + 1,
                 source=source,
-                facts=self.facts,
-                machine=self.machine,
                 memory_bytes=self.target.memory_bytes,
                 clock=self.clock,
             )

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from autoloader.search.budget import Budget
     from autoloader.search.record import Record
     from autoloader.search.standings import Round, Standings
+    from autoloader.search.stopwatch import Stopwatch
     from autoloader.values.config import LoaderConfig
-    from autoloader.values.job import TrialRunner
     from autoloader.values.target import Target
 
 MOST_FINALISTS = 5
@@ -69,7 +69,7 @@ class Result:
 class Finale:
     """Race, verification and choice over the outcomes of a study."""
 
-    runner: TrialRunner
+    stopwatch: Stopwatch
     record: Record
     target: Target
     batch_sizes: Sequence[int | None]
@@ -187,19 +187,22 @@ class Finale:
         outcome = self.record[config]
         if outcome.verdict is None:
             return None
-        reading = self.runner.time(config, verdict=outcome.verdict, purpose="race")
-        if isinstance(reading, Failure):
+        taken = self.stopwatch.take(config, verdict=outcome.verdict, purpose="race")
+        if isinstance(taken, Failure):
             return None
-        self.record.add_reading(outcome.number, reading)
-        return epoch_rate(reading)
+        for reading in taken:
+            self.record.add_reading(outcome.number, reading)
+        return epoch_rate(taken[-1])
 
     def _verify(self, config: LoaderConfig) -> None:
         """Verify a config whole and weigh it over two epochs; exclude it on failure."""
         begun = self.budget.clock()
         outcome = self.record[config]
-        rate = median([epoch_rate(reading) for reading in outcome.readings])
+        rate = median([epoch_rate(reading) for reading in outcome.counted])
         self.on_phase("verification", config.describe())
-        verdict = self.runner.gate(config, examples=self._verify_examples(rate))
+        verdict = self.stopwatch.runner.gate(
+            config, examples=self._verify_examples(rate)
+        )
         if isinstance(verdict, Failure):
             self._exclude(outcome, failure=verdict)
         elif not verdict.passed:
@@ -210,7 +213,7 @@ class Finale:
         self._longest_verification_s = max(self._longest_verification_s, took_s)
 
     def _weigh(self, outcome: Outcome, verdict: Verdict) -> None:
-        weighed = self.runner.weigh(outcome.config, examples=GATE_EXAMPLES)
+        weighed = self.stopwatch.runner.weigh(outcome.config, examples=GATE_EXAMPLES)
         if isinstance(weighed, Failure):
             self._exclude(outcome, failure=weighed)
             return
@@ -244,4 +247,4 @@ class Finale:
 
 def _pass_s(outcome: Outcome) -> float:
     """Return the seconds that one more pass of a config will take."""
-    return median([reading.total_s for reading in outcome.readings]) + OVERHEAD_S
+    return median([reading.total_s for reading in outcome.counted]) + OVERHEAD_S

@@ -243,7 +243,7 @@ def _median_rates(outcomes: Iterable[Outcome]) -> dict[LoaderConfig, float]:
     """Return the median epoch rate of each config, over all its readings."""
     found: dict[LoaderConfig, list[float]] = {}
     for outcome in outcomes:
-        for reading in outcome.readings:
+        for reading in outcome.counted:
             found.setdefault(outcome.config, []).append(epoch_rate(reading))
     return {config: median(rates) for config, rates in found.items()}
 

@@ -164,7 +164,7 @@ class Study:
 
 def rate_of(outcome: Outcome) -> float:
     """Return the median epoch rate of a measured outcome, examples a second."""
-    return median([epoch_rate(reading) for reading in outcome.readings])
+    return median([epoch_rate(reading) for reading in outcome.counted])
 
 
 def _load(path: Path, sampler: optuna.samplers.BaseSampler) -> optuna.Study | None:

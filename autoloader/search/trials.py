@@ -19,43 +19,43 @@ from autoloader.values.outcome import (
     Status,
     Verdict,
 )
-from autoloader.values.scope import GATE_EXAMPLES, DatasetFacts
+from autoloader.values.scope import GATE_EXAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from autoloader.search.stopwatch import Stopwatch
     from autoloader.values.config import LoaderConfig
     from autoloader.values.job import TrialRunner
-    from autoloader.values.machine import Machine
 
 
 def run_trial(
-    runner: TrialRunner,
+    stopwatch: Stopwatch,
     config: LoaderConfig,
     *,
     number: int,
     source: str,
-    facts: DatasetFacts,
-    machine: Machine,
     memory_bytes: int | None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Outcome:
     """Return what came of trying a config.
 
     Args:
-        runner: runs the passes.
+        stopwatch: takes the readings; its runner runs the other passes.
         config: what is tried.
         number: place in the study.
         source: who proposed it.
-        facts: the dataset, for predictions.
-        machine: limits, for predictions.
         memory_bytes: budget; a config beyond it is `out_of_memory`.
         clock: seconds, for the trial's own duration.
     """
     begun = clock()
-    passes = _Passes(runner, config, memory_bytes)
+    runner = stopwatch.runner
+    passes = _Passes(runner, stopwatch, config, memory_bytes)
     failure = cannot_fit(
-        config, facts=facts, machine=machine, memory_bytes=memory_bytes
+        config,
+        facts=stopwatch.facts,
+        machine=stopwatch.machine,
+        memory_bytes=memory_bytes,
     )
     if failure is None:
         failure = passes.run()
@@ -85,6 +85,7 @@ class _Passes:
     """What the passes of one trial have brought so far."""
 
     runner: TrialRunner
+    stopwatch: Stopwatch
     config: LoaderConfig
     memory_bytes: int | None
     verdict: Verdict | None = None
@@ -106,10 +107,10 @@ class _Passes:
         too_large = over_budget(weighed, self.memory_bytes)
         if too_large is not None:
             return too_large
-        timed = self.runner.time(self.config, verdict=gated, purpose="search")
+        timed = self.stopwatch.take(self.config, verdict=gated, purpose="search")
         if isinstance(timed, Failure):
             return timed
-        self.readings = (timed,)
+        self.readings = timed
         return None
 
 

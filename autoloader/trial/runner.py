@@ -30,7 +30,7 @@ from autoloader.trial.hosting import HostKeeper, Isolation
 from autoloader.trial.judging import Shares, needs_shares, verdict_of
 from autoloader.trial.logs import death, last_number, tidy
 from autoloader.values.gate import GatePolicy
-from autoloader.values.job import PassOrder, Reference
+from autoloader.values.job import PassOrder, PassPlan, Reference
 from autoloader.values.outcome import Failure, MemoryReading, Reading, Verdict
 
 if TYPE_CHECKING:
@@ -180,11 +180,11 @@ class ProcessRunner:
         return apply_policy(replace(verdict, findings=findings), self._policy)
 
     def time(
-        self, config: LoaderConfig, *, verdict: Verdict, purpose: str
+        self, config: LoaderConfig, *, verdict: Verdict, purpose: str, plan: PassPlan
     ) -> Reading | Failure:
         """Take one reading of a config whose data is right."""
         order, logs = self._order(
-            "timed", config, count_path=verdict.count_path, purpose=purpose
+            "timed", config, count_path=verdict.count_path, purpose=purpose, plan=plan
         )
         answer = self._run(order, logs)
         if isinstance(answer, Failure):
@@ -203,12 +203,13 @@ class ProcessRunner:
             kept=answer["kept"],
             arrivals_s=tuple(answer["arrivals_s"]),
             counts=tuple(answer["counts"]),
-            warm_batches=answer["warm_batches"],
-            steady_batches=answer["steady_batches"],
+            warm_batches=plan.warm_batches,
+            steady_batches=plan.steady_batches,
             total_s=answer["total_s"],
             epoch_examples=self._reference.scope.epoch_examples,
-            foreign_cpu=answer["foreign_cpu"],
-            stolen_cpu=answer["stolen_cpu"],
+            epoch_ends_s=tuple(answer["epoch_ends_s"]),
+            cache=self._reference.scope.cache,
+            **answer["load"],
         )
 
     def weigh(self, config: LoaderConfig, *, examples: int) -> MemoryReading | Failure:
@@ -230,8 +231,9 @@ class ProcessRunner:
         config: LoaderConfig,
         *,
         examples: int = 0,
-        count_path: str | None = None,
+        count_path: tuple[int | str, ...] | None = None,
         purpose: str = "search",
+        plan: PassPlan | None = None,
         share: int = 0,
         share_epoch: int = 0,
     ) -> tuple[PassOrder, Path]:
@@ -249,6 +251,7 @@ class ProcessRunner:
             examples=examples,
             count_path=count_path,
             purpose=purpose,
+            plan=plan,
             share=share,
             share_epoch=share_epoch,
             in_process=self.isolation == "fresh",

@@ -18,15 +18,6 @@ from autoloader.values.outcome import (
 )
 from autoloader.values.scope import DatasetFacts, Scope, ScopeRequest, SourceSpec
 
-WARM_WAVES = 2
-"""Waves before the steady window: workers start and the queue fills."""
-
-STEADY_WAVES = 4
-"""Waves of a steady window in the search."""
-
-STEADY_BATCHES = 8
-"""Least batches of a steady window, for few workers."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceOrder(Stored):
@@ -38,6 +29,26 @@ class ReferenceOrder(Stored):
     """Where `scope.json` and the ledger go."""
     largest_batch: int | None = None
     """Largest batch size asked for, which an epoch must be able to fill; None: none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassPlan(Stored):
+    """How many batches a timed pass reads, and which of them the steady rate uses."""
+
+    warm_batches: int
+    """Leading batches: workers start and the queue fills."""
+    steady_batches: int
+    """Batches of the steady window: whole waves."""
+    tail_batches: int
+    """Batches after it: workers that get no new task would speed up the others."""
+    epochs: int = 0
+    """Whole epochs to read one after the other, however many batches they have; 0: the
+    batches above, in one go."""
+
+    @property
+    def total(self) -> int:
+        """Batches of the whole pass."""
+        return self.warm_batches + self.steady_batches + self.tail_batches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,12 +69,12 @@ class PassOrder(Stored):
     """Entries of the scope's list that an epoch reads (gate, memory)."""
     epochs: int = 2
     """Epochs that gate and memory pass read to the end."""
-    count_path: str | None = None
+    count_path: tuple[int | str, ...] | None = None
     """Where the timed pass reads the number of examples of a batch."""
     purpose: str = "search"
     """Kept with the reading."""
-    waves: int = STEADY_WAVES
-    """Waves of the steady window (timed)."""
+    plan: PassPlan | None = None
+    """What a timed pass reads."""
     share: int = 0
     """Worker whose share is read (share)."""
     share_epoch: int = 0
@@ -108,9 +119,16 @@ class TrialRunner(Protocol):
         ...
 
     def time(
-        self, config: LoaderConfig, *, verdict: Verdict, purpose: str
+        self, config: LoaderConfig, *, verdict: Verdict, purpose: str, plan: PassPlan
     ) -> Reading | Failure:
-        """Take one reading of a config whose data is right."""
+        """Take one reading of a config whose data is right.
+
+        Args:
+            config: settings of the loader.
+            verdict: what the gate said of it.
+            purpose: kept with the reading.
+            plan: what is read.
+        """
         ...
 
     def weigh(self, config: LoaderConfig, *, examples: int) -> MemoryReading | Failure:

@@ -5,7 +5,7 @@ Raw readings only; rates are worked out of them in `measure.throughput`.
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Self
+from typing import Literal, Self
 
 from autoloader.values.config import LoaderConfig
 from autoloader.values.decode import Stored
@@ -66,8 +66,9 @@ class Verdict(Stored):
     """Faults; none where it passed."""
     cautions: tuple[Finding, ...] = ()
     """Worth knowing, not wrong."""
-    count_path: str | None = None
-    """Field of a batch whose first size is the number of examples; None: not found."""
+    count_path: tuple[int | str, ...] | None = None
+    """Field of a batch whose first size is the number of examples: keys and places on
+    the way to it, an attribute as `@name`; None: not found."""
     batch_bytes: int = 0
     """Bytes of the largest batch seen."""
 
@@ -139,6 +140,23 @@ class Reading(Stored):
     """CPU seconds a second that other programs took meanwhile; 1.0 is one CPU."""
     stolen_cpu: float = 0.0
     """CPU seconds a second that the hypervisor took meanwhile."""
+    epoch_ends_s: tuple[float, ...] = ()
+    """End of each epoch, workers shut down, where whole epochs were read one after the
+    other, on the clock of the arrivals; empty: it is one pass over a list that may be
+    part of an epoch, or repeat it."""
+    own_cpu: float = 0.0
+    """CPU seconds a second that trial and workers took."""
+    throttled_cpu: float = 0.0
+    """CPU seconds a second for which a CPU quota held them back."""
+    storage_bytes: int | None = None
+    """Bytes that trial and workers had from storage, not from the page cache; None
+    where the system does not tell."""
+    cache: Literal["warm", "cold"] = "warm"
+    """State of the page cache that it began with."""
+    replaced_because: Literal["too_short", "spoiled"] | None = None
+    """Why another reading was taken at once that stands for this one; None: it counts.
+    `too_short`: its window was shorter than what can be timed; `spoiled`: others took
+    the machine meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +175,13 @@ class MemoryReading(Stored):
     """Part of the full queue that no process has mapped."""
     queue_was_full: bool
     """Whether the queue was seen full; else the value is a lower bound."""
+    resident_bytes: int | None = None
+    """Sum of resident sets with the queue filled, shared pages counted once for each
+    process: what other tools show; None where it was not read."""
+    pinned_bytes: int | None = None
+    """Most page-locked memory of the trial; None where nothing was pinned."""
+    accelerator_bytes: int | None = None
+    """Most memory on the accelerator that PyTorch held; None where there is none."""
 
     @property
     def peak_bytes(self) -> int:
@@ -199,6 +224,11 @@ class Outcome(Stored):
         if (self.status is Status.MEASURED) != bool(self.readings):
             msg = f"a measured trial has readings, and no other: status {self.status}"
             raise ValueError(msg)
+
+    @property
+    def counted(self) -> tuple[Reading, ...]:
+        """The readings that rates are worked out of: all but the replaced ones."""
+        return tuple(item for item in self.readings if item.replaced_because is None)
 
     def with_reading(self, reading: Reading) -> Self:
         """Return the outcome with one more reading of the same config."""

@@ -12,6 +12,7 @@ from autoloader.values.decode import Stored
 
 Order = Literal["shuffled", "as-is"]
 Transforms = Literal["auto", "fixed", "random"]
+Cache = Literal["warm", "cold"]
 
 GATE_EXAMPLES = 512
 """Examples an epoch that a trial is gated on during the search."""
@@ -25,6 +26,16 @@ class SourceSpec(Stored):
     """`module:attribute` or `path/file.py:attribute`."""
     arguments: tuple[tuple[str, Any], ...] = ()
     """Keyword arguments for a callable attribute, as `--arg key=value` gave them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitSpec(Stored):
+    """A unit beyond examples and bytes, as `--unit tokens=module:count` names it."""
+
+    name: str
+    """What is counted, such as `tokens`."""
+    spec: str
+    """`module:function` or `file.py:function`: takes one example, returns a number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +63,11 @@ class ScopeRequest(Stored):
     contract: Contract | None = None
     """What every example must be; None: what is the same in one process and in workers
     is right."""
+    cache: Cache | None = None
+    """State of the page cache at a timed pass; None: warm, but cold where the data is
+    larger than the memory."""
+    units: tuple[UnitSpec, ...] = ()
+    """What is counted beside examples and bytes."""
     time_limit_s: float = 36.0
     """Seconds the reference may take where `examples` is None."""
 
@@ -96,8 +112,9 @@ class Scope(Stored):
     """`fixed`, or `random` where a field changes between readings."""
     drop_last: bool
     """Whether an incomplete last batch is left out."""
-    cache: str = "warm"
-    """State of the page cache at a timed pass: the reference has read everything."""
+    cache: Cache = "warm"
+    """State of the page cache at a timed pass: warm, since the reference has read
+    everything; or cold, the files being dropped from it before each."""
     stream: StreamFacts | None = None
     """None for a map-style dataset."""
     start_method: str | None = None
@@ -150,6 +167,38 @@ class FieldFacts(Stored):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnitFacts(Stored):
+    """How much of a unit an example has."""
+
+    name: str
+    """What is counted, such as `tokens`."""
+    per_example: float
+    """Mean over the scope's list."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessFacts(Stored):
+    """Where the examples come from, as seen while the reference read them."""
+
+    source: Literal["memory", "local", "network"]
+    """`memory`: no file or connection was seen in use; `local`: files on this machine;
+    `network`: connections, or files of a network file system."""
+    files: int
+    """Different files that were opened for reading, the user's own code left out."""
+    file_systems: tuple[str, ...]
+    """Types of the file systems that they lie on, such as `ext4`."""
+    connections: int
+    """Connections that were opened or held."""
+    read_bytes_per_example: float | None
+    """Bytes that read calls returned; mapped files are not in it; None: not told."""
+    storage_bytes_per_example: float | None
+    """Bytes of them that came from storage at the first reading; None: not told."""
+    decoding: Literal["inside", "outside", "none_seen"]
+    """Whether what is stored becomes tensors inside the dataset, or after the loader:
+    examples are then bytes as they were read; `none_seen`: nothing was read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetFacts(Stored):
     """What the reference found out about the dataset and its loader."""
 
@@ -193,6 +242,12 @@ class DatasetFacts(Stored):
     """Ids of incomplete examples that a loader may leave out, by the contract."""
     needs_worker: bool = False
     """Whether it can only be read where get_worker_info() answers."""
+    access: AccessFacts | None = None
+    """Where the examples come from; None where it was not looked at."""
+    units: tuple[UnitFacts, ...] = ()
+    """What is counted beside examples and bytes."""
+    collated_example_bytes: float | None = None
+    """Bytes that an example has in a collated batch; None where none was collated."""
     random_share: float = 1.0
     """Part of the examples that differ when they are read again, where any does."""
 

@@ -120,7 +120,7 @@ class Stream:
             reference,
             arrived,
             expected,
-            count_path="0",
+            count_path=(0,),
             batch_bytes=48,
         )
 
@@ -180,7 +180,7 @@ def test_an_honest_stream_passes(stream: Stream) -> None:
     assert (verdict.findings, verdict.cautions) == ((), ())
     assert (verdict.examples, verdict.of) == (len(stream.read), len(stream.read))
     assert (verdict.epochs, verdict.compared) == (stream.epochs, "rows")
-    assert (verdict.count_path, verdict.batch_bytes) == ("0", 48)
+    assert (verdict.count_path, verdict.batch_bytes) == ((0,), 48)
 
 
 @settings(max_examples=60)

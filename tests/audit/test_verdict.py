@@ -124,11 +124,11 @@ def test_what_the_timed_pass_needs_is_kept_in_the_verdict() -> None:
         PLAIN.reference(),
         ledger_of(PLAIN.honest()),
         PLAIN.expectation(),
-        count_path="0",
+        count_path=(0,),
         batch_bytes=48,
     )
 
-    assert (verdict.count_path, verdict.batch_bytes) == ("0", 48)
+    assert (verdict.count_path, verdict.batch_bytes) == ((0,), 48)
 
 
 def test_drop_last_leaves_out_exactly_the_rest() -> None:

@@ -255,7 +255,7 @@ def test_the_field_that_counts_and_the_bytes_are_noted() -> None:
     for carried in carried_by(LARGE):
         arrivals.add(carried)
 
-    assert arrivals.count_path == "0"
+    assert arrivals.count_path == (0,)
     assert arrivals.batch_bytes == 4 * (4 * LARGE + 8)
     assert arrivals.is_by_row
 

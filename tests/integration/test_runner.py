@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from autoloader.measure.planning import wave_plan
 from autoloader.measure.proc import children_of
 from autoloader.measure.throughput import epoch_rate
 from autoloader.trial.aftercare import make_tmp
@@ -96,7 +97,9 @@ def test_passes_are_forked_only_where_that_is_safe(
     with runner_of(name, tmp_path, isolation=isolation) as runner:
         verdict = runner.gate(TWO_WORKERS, examples=101)
         assert isinstance(verdict, Verdict)
-        reading = runner.time(TWO_WORKERS, verdict=verdict, purpose="search")
+        reading = runner.time(
+            TWO_WORKERS, verdict=verdict, purpose="search", plan=wave_plan(2)
+        )
         memory = runner.weigh(TWO_WORKERS, examples=101)
         isolation_used = runner.isolation
 

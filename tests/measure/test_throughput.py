@@ -13,14 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autoloader.measure.planning import STEADY_BATCHES, STEADY_WAVES, wave_plan
 from autoloader.measure.throughput import (
     epoch_rate,
     first_batch_s,
     steady_rate,
     wait_percentiles,
-    wave_plan,
 )
-from autoloader.values.job import STEADY_BATCHES, STEADY_WAVES
 from autoloader.values.outcome import Reading
 
 BATCH_SIZE = 10

@@ -15,7 +15,7 @@ from autoloader.search.study import Study, rate_of
 from autoloader.values.config import LoaderConfig
 from autoloader.values.outcome import Failure, Outcome, Status
 from autoloader.values.target import Target
-from tests.fakes import FakeRunner, a_machine, a_scope, some_facts
+from tests.fakes import FakeRunner, a_machine, a_scope, a_stopwatch, some_facts
 
 SPACE = Space(
     num_workers=(0, 4),
@@ -70,8 +70,6 @@ class Kit:
         exploration = Exploration(
             record=self.record,
             study=self.study(),
-            facts=some_facts(),
-            machine=a_machine(),
             target=replace(self.target, memory_bytes=memory_bytes),
             most_trials=most_trials,
             deadline=self.budget.search_end,
@@ -81,13 +79,16 @@ class Kit:
             SPACE, facts=some_facts(), machine=a_machine(), wanted_examples_per_s=None
         )
         return exploration.run(
-            self.runner, first, on_start=lambda item: None, on_outcome=lambda item: None
+            a_stopwatch(self.runner),
+            first,
+            on_start=lambda item: None,
+            on_outcome=lambda item: None,
         )
 
     def finish(self) -> Result:
         """Race, verify and choose."""
         return Finale(
-            runner=self.runner,
+            stopwatch=a_stopwatch(self.runner),
             record=self.record,
             target=self.target,
             batch_sizes=(64,),

@@ -17,7 +17,7 @@ PASS = PassOrder(
     tmp="/tmp/x",
     reference="reference",
     examples=0,
-    count_path="0",
+    count_path=(0,),
 )
 
 REFERENCE = ReferenceOrder(

@@ -49,7 +49,7 @@ PASSED = Verdict(
     epochs=2,
     compared="rows",
     cautions=(Finding(code="idle_workers", count=1, message="1 worker is idle"),),
-    count_path="0",
+    count_path=(0,),
     batch_bytes=4096,
 )
 

@@ -1,0 +1,31 @@
+"""Say whether others had the machine while a pass ran.
+
+Pure: what `measure.load` counted in, a judgement out. Nothing is judged by its rate: a
+slow reading on a quiet machine is a reading.
+"""
+
+from autoloader.values.outcome import Reading
+
+BUSY_SHARE = 0.15
+"""Part of the CPUs that others may take before a reading counts as disturbed."""
+
+IDLE_SHARE = 0.10
+"""Part of the CPUs that must have been idle for others not to matter: a pass that left
+CPUs idle was not short of them."""
+
+
+def taken_cpu(reading: Reading) -> float:
+    """Return the CPU seconds a second that others had: programs and hypervisor."""
+    return reading.foreign_cpu + reading.stolen_cpu
+
+
+def is_spoiled(reading: Reading, cpus: float) -> bool:
+    """Whether others took CPUs that the pass was short of.
+
+    Args:
+        reading: of a timed pass.
+        cpus: logical CPUs of the machine.
+    """
+    taken = taken_cpu(reading)
+    idle = cpus - reading.own_cpu - taken
+    return taken > BUSY_SHARE * cpus and idle < IDLE_SHARE * cpus

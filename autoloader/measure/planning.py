@@ -1,0 +1,197 @@
+"""Decide what a timed pass reads: whole waves or whole epochs, within some seconds.
+
+Pure: sizes, costs and an earlier reading in, a plan out. What a reading says is
+`measure.throughput`'s.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from autoloader.measure.throughput import steady_rate, steady_window_s
+from autoloader.values.job import PassPlan
+
+if TYPE_CHECKING:
+    from autoloader.values.config import LoaderConfig
+    from autoloader.values.outcome import Reading
+    from autoloader.values.scope import DatasetFacts, Scope
+
+WARM_WAVES = 2
+"""Waves before the steady window: workers start and the queue fills."""
+
+STEADY_WAVES = 4
+"""Waves of a steady window, where seconds allow."""
+
+STEADY_BATCHES = 8
+"""Least batches of a steady window, for few workers."""
+
+LEAST_WINDOW_S = 0.5
+"""Seconds that a steady window should last: a hundred times what a scheduler lets a
+process wait for a CPU (some milliseconds)."""
+
+MOST_BATCHES = 20_000
+"""Batches of a pass, however fast they are."""
+
+MOST_EPOCHS = 200
+"""Epochs of a pass, however short they are."""
+
+START_S = 0.05
+"""Seconds that starting and ending a worker is taken to need, before it was seen."""
+
+_SHORTER = ((2, 4), (2, 3), (2, 2), (1, 2), (1, 1))
+"""Waves of warm-up and window, each pair tried where the one before takes too long."""
+
+
+def wave_plan(num_workers: int, waves: int = STEADY_WAVES) -> PassPlan:
+    """Return the batches of a pass whose steady window is made of whole waves.
+
+    Batches arrive in waves of as many as there are workers; a window that cuts a wave
+    is off by up to a wave. Without workers each batch is a wave of its own, and there
+    is no tail because nothing runs ahead.
+
+    Args:
+        num_workers: workers of the loader, 0 or more.
+        waves: least waves of the steady window; more where they hold too few batches.
+    """
+    wave = max(num_workers, 1)
+    enough = -(-STEADY_BATCHES // wave)
+    return _plan(num_workers, WARM_WAVES, max(waves, enough))
+
+
+def plan_pass(
+    config: LoaderConfig,
+    *,
+    facts: DatasetFacts,
+    scope: Scope,
+    cpus: float,
+    limit_s: float,
+    known: Reading | None = None,
+) -> PassPlan:
+    """Return what a timed pass of a config reads.
+
+    Four waves and at least eight batches are the rule. More where an earlier reading
+    shows that they last less than `LEAST_WINDOW_S`; fewer where they would take longer
+    than `limit_s`. Where the user's whole epoch is no longer than that, whole epochs
+    are read, one after the other, start and end of each included. A cold pass reads
+    nothing twice.
+
+    Args:
+        config: what is timed.
+        facts: costs of an example, from one process.
+        scope: the list, and the length of an epoch.
+        cpus: CPUs that the loader may use.
+        limit_s: seconds that a pass should not exceed.
+        known: an earlier reading of the config; None: it is the first.
+    """
+    batch_s = _batch_s(config, facts, cpus, known)
+    plan = wave_plan(config.num_workers, _waves(config, known))
+    if plan.total * batch_s > limit_s:
+        plan = _shortened(config.num_workers, batch_s, limit_s)
+    is_cold = scope.cache == "cold"
+    if is_cold and scope.of is not None:
+        available = max(1, int(scope.examples / _examples(config, facts)))
+        plan = _within(config.num_workers, plan, available)
+    batches = _epoch_batches(config, facts, scope)
+    if batches is None or batches > plan.total:
+        return plan
+    if is_cold:
+        return replace(plan, epochs=1)
+    return replace(plan, epochs=_epochs(config, batches, batch_s, plan, limit_s, known))
+
+
+def is_too_short(reading: Reading) -> bool:
+    """Whether a reading is over so soon that a scheduler's whims decide it.
+
+    What `plan_pass` would then make longer, that is; a list that is at its end is not.
+    """
+    if reading.epoch_ends_s:
+        return (
+            reading.total_s < LEAST_WINDOW_S / 2
+            and len(reading.epoch_ends_s) < MOST_EPOCHS
+            and reading.cache == "warm"
+        )
+    window_s = steady_window_s(reading)
+    can_grow = (
+        len(reading.arrivals_s) < MOST_BATCHES
+        and reading.steady_batches > 0
+        and len(reading.arrivals_s) >= reading.warm_batches + reading.steady_batches
+        and reading.cache == "warm"
+    )
+    return can_grow and window_s < LEAST_WINDOW_S / 2
+
+
+def _plan(num_workers: int, warm: int, steady: int) -> PassPlan:
+    wave = max(num_workers, 1)
+    return PassPlan(
+        warm_batches=warm * wave, steady_batches=steady * wave, tail_batches=num_workers
+    )
+
+
+def _waves(config: LoaderConfig, known: Reading | None) -> int:
+    """Return the waves that fill the least window, by an earlier reading."""
+    window_s = 0.0 if known is None else steady_window_s(known)
+    if known is None or known.epoch_ends_s or window_s <= 0:
+        return STEADY_WAVES
+    wave = max(config.num_workers, 1)
+    waves = math.ceil(known.steady_batches / wave * LEAST_WINDOW_S / window_s)
+    return max(STEADY_WAVES, min(waves, MOST_BATCHES // wave))
+
+
+def _examples(config: LoaderConfig, facts: DatasetFacts) -> float:
+    """Return the examples of a batch."""
+    return config.batch_size or facts.batch_examples
+
+
+def _batch_s(
+    config: LoaderConfig, facts: DatasetFacts, cpus: float, known: Reading | None
+) -> float:
+    """Return the seconds from batch to batch: read earlier, else predicted."""
+    size = _examples(config, facts)
+    rate = 0.0 if known is None else steady_rate(known)
+    if rate > 0:
+        return size / rate
+    at_once = max(1, config.num_workers)
+    return size * max(facts.example_s / at_once, facts.example_cpu_s / max(cpus, 0.1))
+
+
+def _shortened(num_workers: int, batch_s: float, limit_s: float) -> PassPlan:
+    plans = [_plan(num_workers, warm, steady) for warm, steady in _SHORTER]
+    return next((plan for plan in plans if plan.total * batch_s <= limit_s), plans[-1])
+
+
+def _within(num_workers: int, plan: PassPlan, available: int) -> PassPlan:
+    """Return the longest plan that reads no batch twice; the shortest, if none does."""
+    plans = [plan, *(_plan(num_workers, warm, steady) for warm, steady in _SHORTER)]
+    return next((item for item in plans if item.total <= available), plans[-1])
+
+
+def _epoch_batches(
+    config: LoaderConfig, facts: DatasetFacts, scope: Scope
+) -> int | None:
+    """Return the batches of a real epoch; None where the scope is only a part of it."""
+    length = scope.epoch_examples
+    if scope.of is None or length is None or scope.examples != length:
+        return None
+    count = length / _examples(config, facts)
+    return max(1, math.floor(count) if scope.drop_last else math.ceil(count))
+
+
+def _epochs(
+    config: LoaderConfig,
+    batches: int,
+    batch_s: float,
+    plan: PassPlan,
+    limit_s: float,
+    known: Reading | None,
+) -> int:
+    """Return how many epochs make as long a pass as the plan would be."""
+    if known is not None and known.epoch_ends_s:
+        epoch_s = known.total_s / len(known.epoch_ends_s)
+    else:
+        starting = 0 if config.persistent_workers else config.num_workers
+        epoch_s = batches * batch_s + starting * START_S
+    epoch_s = max(epoch_s, 1e-6)
+    wanted = max(round(plan.total / batches), math.ceil(LEAST_WINDOW_S / epoch_s))
+    return max(1, min(wanted, int(limit_s / epoch_s), MOST_EPOCHS))

@@ -1,0 +1,112 @@
+"""Take readings: plan each pass, and repeat what was too short or spoiled by others.
+
+Every reading that was taken is handed back, to be stored; those that another stands for
+say why. What a pass reads is `measure.planning`'s, what spoils it `measure.noise`'s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from autoloader.measure.noise import is_spoiled
+from autoloader.measure.planning import is_too_short, plan_pass
+from autoloader.values.outcome import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from autoloader.values.config import LoaderConfig
+    from autoloader.values.job import TrialRunner
+    from autoloader.values.machine import Machine
+    from autoloader.values.outcome import Outcome, Reading, Verdict
+    from autoloader.values.scope import DatasetFacts, Scope
+
+IN_VAIN = 2
+"""Repeats in a row that were spoiled as well, after which none is made any more: the
+machine is busy for good, and rounds will have to cancel that."""
+
+PASS_SHARE = 0.05
+"""Part of the budget that one pass should not exceed."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Stopwatch:
+    """Takes readings of configs whose data is right."""
+
+    runner: TrialRunner
+    facts: DatasetFacts
+    scope: Scope
+    machine: Machine
+    limit_s: float
+    """Seconds that a pass should not exceed."""
+    ranks: int = 1
+    """Training processes that share the CPUs."""
+    _known: dict[LoaderConfig, Reading] = field(default_factory=dict)
+    _in_vain: int = 0
+
+    def remember(self, outcomes: Iterable[Outcome]) -> None:
+        """Take over what earlier readings tell of how long passes take."""
+        for outcome in outcomes:
+            if outcome.readings:
+                self._known[outcome.config] = outcome.readings[-1]
+
+    def take(
+        self, config: LoaderConfig, *, verdict: Verdict, purpose: str
+    ) -> tuple[Reading, ...] | Failure:
+        """Return the readings that were taken; only the last one counts.
+
+        Args:
+            config: what is timed.
+            verdict: what the gate said of it.
+            purpose: kept with the readings.
+        """
+        first = self._read(config, verdict, purpose)
+        if isinstance(first, Failure):
+            return first
+        taken = [first]
+        if is_too_short(first):
+            failure = self._again(taken, config, verdict, purpose, "too_short")
+            if failure is not None:
+                return failure
+        if self._in_vain < IN_VAIN and self._is_spoiled(taken[-1]):
+            failure = self._again(taken, config, verdict, purpose, "spoiled")
+            if failure is not None:
+                return failure
+            self._in_vain = self._in_vain + 1 if self._is_spoiled(taken[-1]) else 0
+        return tuple(taken)
+
+    def _again(
+        self,
+        taken: list[Reading],
+        config: LoaderConfig,
+        verdict: Verdict,
+        purpose: str,
+        why: Literal["too_short", "spoiled"],
+    ) -> Failure | None:
+        """Add another reading, which stands for the last one."""
+        found = self._read(config, verdict, purpose)
+        if isinstance(found, Failure):
+            return found
+        taken[-1] = replace(taken[-1], replaced_because=why)
+        taken.append(found)
+        return None
+
+    def _read(
+        self, config: LoaderConfig, verdict: Verdict, purpose: str
+    ) -> Reading | Failure:
+        plan = plan_pass(
+            config,
+            facts=self.facts,
+            scope=self.scope,
+            cpus=self.machine.effective_cpus / self.ranks,
+            limit_s=self.limit_s,
+            known=self._known.get(config),
+        )
+        found = self.runner.time(config, verdict=verdict, purpose=purpose, plan=plan)
+        if not isinstance(found, Failure):
+            self._known[config] = found
+        return found
+
+    def _is_spoiled(self, reading: Reading) -> bool:
+        return is_spoiled(reading, self.machine.logical_cpus)
