@@ -15,10 +15,14 @@ from hypothesis import strategies as st
 
 from autoloader.measure.planning import STEADY_BATCHES, STEADY_WAVES, wave_plan
 from autoloader.measure.throughput import (
+    end_s,
     epoch_rate,
     first_batch_s,
+    has_steady_window,
     steady_rate,
+    steady_window_s,
     wait_percentiles,
+    warm_s,
 )
 from autoloader.values.outcome import Reading
 
@@ -254,3 +258,96 @@ def test_a_percentile_lies_between_its_neighbours() -> None:
 
     assert waits is not None
     assert (waits.p50_s, waits.p99_s, waits.max_s) == (51.0, 100.0, 101.0)
+
+
+def epochs_of(
+    workers: int, batches: int, epochs: int, *, kept: bool = False
+) -> Reading:
+    """Return a reading of whole epochs; kept workers need no start."""
+    wave = max(workers, 1)
+    start_s = 0.0 if kept else START_S
+    length_s = start_s + math.ceil(batches / wave) * BATCH_S + END_S
+    arrivals = tuple(
+        epoch * length_s + start_s + (place // wave + 1) * BATCH_S
+        for epoch in range(epochs)
+        for place in range(batches)
+    )
+    return replace(
+        modelled_reading(workers),
+        kept=kept,
+        arrivals_s=arrivals,
+        counts=(BATCH_SIZE,) * (batches * epochs),
+        total_s=epochs * length_s,
+        epoch_examples=batches * BATCH_SIZE,
+        epoch_ends_s=tuple(length_s * (epoch + 1) for epoch in range(epochs)),
+    )
+
+
+@pytest.mark.parametrize("epochs", [1, 2, 7])
+@pytest.mark.parametrize(("workers", "batches"), [(0, 3), (4, 3), (4, 30)])
+def test_the_rate_of_whole_epochs_is_their_examples_by_their_seconds(
+    workers: int, batches: int, epochs: int
+) -> None:
+    """Start and end of each epoch included, and no model."""
+    reading = epochs_of(workers, batches, epochs)
+
+    expected = batches * BATCH_SIZE / modelled_seconds(workers, batches)
+    assert epoch_rate(reading) == pytest.approx(expected)
+    assert end_s(reading) == pytest.approx(END_S)
+
+
+def test_each_of_several_epochs_has_a_steady_window() -> None:
+    """Starts and ends between them are in none."""
+    reading = epochs_of(4, 30, 5)
+
+    assert has_steady_window(reading)
+    assert steady_rate(reading) == pytest.approx(4 * BATCH_SIZE / BATCH_S)
+    assert steady_window_s(reading) == pytest.approx(5 * 4 * BATCH_S)
+
+
+def test_epochs_too_short_for_a_window_have_no_steady_rate_of_their_own() -> None:
+    """All that can be told is what an epoch takes up to its last batch."""
+    reading = epochs_of(4, 3, 5)
+
+    assert not has_steady_window(reading)
+    assert steady_rate(reading) == pytest.approx(30 / (START_S + BATCH_S))
+
+
+def test_the_waits_of_short_epochs_hold_the_wait_for_the_first_batch() -> None:
+    """That is how the training waits in each of them."""
+    waits = wait_percentiles(epochs_of(4, 3, 5))
+
+    assert waits is not None
+    assert waits.max_s == pytest.approx(START_S + BATCH_S)
+
+
+def test_warm_up_and_end_are_told_apart_from_the_steady_window() -> None:
+    """Start and two waves; and what follows the last batch."""
+    reading = modelled_reading(4)
+
+    assert warm_s(reading) == pytest.approx(START_S + 2 * BATCH_S)
+    assert end_s(reading) == pytest.approx(END_S)
+
+
+def test_a_pass_that_ended_before_has_no_warm_up_to_tell_of() -> None:
+    """Neither has one without a batch an end."""
+    assert warm_s(modelled_reading(4, batches=3)) is None
+    assert end_s(modelled_reading(4, batches=0)) is None
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize(("workers", "batches"), [(0, 300), (3, 300), (4, 4000)])
+def test_a_part_of_an_epoch_and_several_whole_ones_say_the_same(
+    workers: int, batches: int, kept: bool
+) -> None:
+    """The model and the real thing agree where workers are as steady as here."""
+    whole = epochs_of(workers, batches, 2, kept=kept)
+    part = replace(
+        whole,
+        arrivals_s=whole.arrivals_s[: wave_plan(workers).total],
+        counts=whole.counts[: wave_plan(workers).total],
+        epoch_ends_s=(),
+        total_s=whole.arrivals_s[wave_plan(workers).total - 1] + END_S,
+    )
+
+    assert epoch_rate(part) == pytest.approx(epoch_rate(whole))
