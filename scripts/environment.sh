@@ -57,3 +57,24 @@ install_project() {
     --constraint "$root/scripts/constraints.txt" --editable "$root[$extras]" >&2
   printf '%s\n' "$state" >"$stamp"
 }
+
+# Run the tests of a marker expression: two at a time, then one by one those that measure
+# the machine or look at all of it. Further arguments go to pytest; where they leave
+# nothing of one part, the other part decides.
+run_tests() {
+  local selection="$1" code=0 ran=false
+  shift
+  for part in "not alone" "alone"; do
+    local at_once=()
+    [[ "$part" == alone ]] || at_once=(-n 2)
+    code=0
+    "$python" -m pytest -m "($selection) and $part" ${at_once[@]+"${at_once[@]}"} "$@" ||
+      code=$?
+    case "$code" in
+      0) ran=true ;;
+      5) (($#)) || return 5 ;;
+      *) return "$code" ;;
+    esac
+  done
+  $ran || return 5
+}

@@ -19,6 +19,8 @@ from autoloader.values.outcome import MemoryReading
 from autoloader.values.scope import ScopeRequest, SourceSpec
 from tests.conformance.running import DATASETS
 
+pytestmark = pytest.mark.alone
+
 MIB = 1 << 20
 
 linux_only = pytest.mark.skipif(

@@ -15,6 +15,8 @@ import pytest
 from autoloader.measure.proc import process_stat, processes_of_session
 from tests.waiting import wait_for
 
+pytestmark = pytest.mark.alone
+
 DATASETS = Path(__file__).parents[1] / "datasets.py"
 SHM = Path("/dev/shm")  # where leftovers would lie
 

@@ -13,6 +13,8 @@ from torch.utils.data import DataLoader
 import autoloader
 from tests.datasets import Slow
 
+pytestmark = pytest.mark.alone
+
 DATASETS = Path(__file__).parents[1] / "datasets.py"
 
 
