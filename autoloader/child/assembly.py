@@ -15,7 +15,7 @@ from torch.utils.data import default_collate
 
 from autoloader.audit.contract_inference import ContractBuilder
 from autoloader.audit.padding import MaskRows, PaddingSearch
-from autoloader.child.digest import name_of, walk
+from autoloader.child.digest import leaves, name_of, walk
 from autoloader.errors import DatasetError
 from autoloader.values.outcome import Finding
 
@@ -40,6 +40,9 @@ class Assembly:
         self._collate = collate or default_collate
         self._stacked = ContractBuilder()
         self._typed = ContractBuilder()
+        self.example_bytes: float | None = None
+        """Bytes that an example has in the batch that was put together, padding
+        included; None where none was."""
 
     @property
     def stacks(self) -> bool:
@@ -69,7 +72,7 @@ class Assembly:
         if odd is not None:
             raise DatasetError(odd.sentence, hint=odd.hint)
         try:
-            self._collate([example for _, example in examples])
+            batch = self._collate([example for _, example in examples])
         except Exception as exc:
             ids = ", ".join(str(index) for index, _ in examples[:3])
             msg = (
@@ -78,6 +81,8 @@ class Assembly:
             ).removesuffix(": ")
             hint = "no DataLoader setting mends that; see what it is given"
             raise DatasetError(msg, hint=hint) from exc
+        size = sum(leaf.size for leaf in leaves(batch))
+        self.example_bytes = size / max(1, len(examples))
 
     def caution(self) -> Finding | None:
         """Return that numbers are of differing dtypes, so that batches are too."""

@@ -41,7 +41,10 @@ class EpochCalls:
         Raises:
             UsageError: the SPEC names no function.
         """
-        return cls(dataset, None if on_epoch is None else load_function(on_epoch))
+        if on_epoch is None:
+            return cls(dataset, None)
+        takes = "it is called with the dataset and the epoch"
+        return cls(dataset, load_function(on_epoch, flag="--on-epoch", takes=takes))
 
     @property
     def may_change_data(self) -> bool:

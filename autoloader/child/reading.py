@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from autoloader.audit.contract import Kinds
+    from autoloader.child.access import AccessWatch
     from autoloader.child.assembly import Assembly
     from autoloader.child.epochs import EpochCalls
+    from autoloader.child.units import UnitCounter
 
 PROBED = 64
 """Examples read again under other seeds, to tell random fields from fixed ones."""
@@ -91,6 +93,10 @@ class Reader:
     calls: EpochCalls
     assembly: Assembly
     """Is told what examples are made of."""
+    access: AccessWatch
+    """Is told when all examples are read."""
+    units: UnitCounter
+    """Counts in each example."""
     watches: list[ContractWatch] = field(default_factory=list)
     """What each reading of the scope said of the contract; empty without one."""
     label: str | None = None
@@ -271,6 +277,8 @@ class Reader:
         fixed, label = np.zeros(count, np.uint64), np.zeros(count, np.uint64)
         signature = np.zeros(count, np.int64)
         taken = len(self.seconds)
+        if not epoch:
+            self.access.begin_pass()
         for place, index in enumerate(ids):
             example = self.read(index)
             found = leaves(example)
@@ -278,6 +286,8 @@ class Reader:
             digest = plan.digest_leaves(found)
             fixed[place], label[place] = digest.fixed, digest.label
             signature[place] = table.place(digest.signature)
+        if not epoch:
+            self.access.end_pass()
         self._read_again(ids, plan, fixed)
         if epoch:
             del self.seconds[taken:], self.cpu_seconds[taken:]
@@ -308,6 +318,8 @@ class Reader:
         if epoch == 0:
             self.builder.note(index, kinds, label)
             self.assembly.note(index, kinds)
+            self.units.count(index, example)
+            self.access.look()
         self.bytes_total += sum(leaf.size for leaf in found)
         self.tensors = max(
             self.tensors, sum(leaf.type in {"tensor", "array"} for leaf in found)

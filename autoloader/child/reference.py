@@ -19,6 +19,7 @@ from torch.utils.data import Sampler
 
 from autoloader.audit.contract_watch import count_finding
 from autoloader.audit.reference_files import later_folder
+from autoloader.child.access import AccessWatch, say_access
 from autoloader.child.assembly import Assembly
 from autoloader.child.choosing import choose_scope
 from autoloader.child.epochs import EpochCalls
@@ -30,6 +31,7 @@ from autoloader.child.source import load_source
 from autoloader.child.stages import Stage, StageBoard
 from autoloader.child.stream import as_worker
 from autoloader.child.stream_reference import run_stream_reference
+from autoloader.child.units import UnitCounter
 from autoloader.errors import DatasetError
 from autoloader.values.scope import DatasetFacts, Scope
 
@@ -54,12 +56,24 @@ def run_reference(order: ReferenceOrder, board: StageBoard) -> dict[str, Any]:
     """
     torch.set_num_threads(1)
     board.enter(Stage.IMPORTING)
-    parts = LoaderParts.of(load_source(order.source))
-    calls = EpochCalls.of(parts.dataset, order.request.on_epoch)
-    if parts.is_iterable:
-        return run_stream_reference(order, parts, calls, board)
     with ExitStack() as stack:
-        return _MapReference(order, parts, calls, board, stack).run()
+        access = stack.enter_context(AccessWatch([Path(order.folder)]))
+        parts = LoaderParts.of(load_source(order.source))
+        calls = EpochCalls.of(parts.dataset, order.request.on_epoch)
+        units = UnitCounter(order.request.units)
+        access.begin_reading()
+        if parts.is_iterable:
+            return run_stream_reference(order, parts, calls, board, access, units)
+        reader = Reader(
+            parts.dataset,
+            order.request,
+            board,
+            calls,
+            Assembly(None if parts.loader is None else parts.loader.collate_fn),
+            access,
+            units,
+        )
+        return _MapReference(order, parts, reader, stack).run()
 
 
 class _MapReference:
@@ -69,23 +83,17 @@ class _MapReference:
         self,
         order: ReferenceOrder,
         parts: LoaderParts,
-        calls: EpochCalls,
-        board: StageBoard,
+        reader: Reader,
         stack: ExitStack,
     ) -> None:
-        self._order, self._parts, self._calls = order, parts, calls
-        self._board, self._stack = board, stack
-        self._epochs = EPOCHS if calls.may_change_data else 1
-        loader = parts.loader
-        self._assembly = Assembly(None if loader is None else loader.collate_fn)
-        self._reader = Reader(
-            parts.dataset, order.request, board, calls, self._assembly
-        )
+        self._order, self._parts, self._reader = order, parts, reader
+        self._board, self._stack, self._assembly = reader.board, stack, reader.assembly
+        self._epochs = EPOCHS if reader.calls.may_change_data else 1
         self._cautions: list[Finding] = []
 
     def run(self) -> dict[str, Any]:
-        calls, reader = self._calls, self._reader
-        calls.begin_alone(0)
+        reader = self._reader
+        reader.calls.begin_alone(0)
         self._check_untouched()
         needs_worker = self._enter_worker()
         self._check_count()
@@ -118,7 +126,10 @@ class _MapReference:
             contract=request.contract,
             epochs_differ=self._epochs > 1,
         )
-        facts = self._facts(plan, scope_list.cuts, needs_worker=needs_worker)
+        facts = self._facts(plan, scope_list, needs_worker=needs_worker)
+        facts, scope = say_access(
+            reader.access, self._order, facts, scope, self._collated
+        )
         return {
             "event": "reference",
             "facts": facts.to_dict(),
@@ -234,12 +245,20 @@ class _MapReference:
             self._cautions.append(caution)
         return self._assembly.padding(kept)
 
+    def _collated(self) -> Any:
+        """Return a batch that the user's own collate_fn makes; None without one."""
+        kept = [example for _, example in self._reader.kept]
+        loader = self._parts.loader
+        if loader is None or self._assembly.stacks or self._parts.batching == "single":
+            return None
+        return loader.collate_fn(kept) if kept else None
+
     def _facts(
-        self, plan: DigestPlan, cuts: list[int] | None, *, needs_worker: bool
+        self, plan: DigestPlan, scope_list: ScopeList, *, needs_worker: bool
     ) -> DatasetFacts:
         parts, reader, request = self._parts, self._reader, self._order.request
         count = max(1, len(reader.seconds))
-        contract = request.contract
+        contract, cuts = request.contract, scope_list.cuts
         return DatasetFacts(
             kind="map",
             name=type(parts.dataset).__qualname__,
@@ -262,5 +281,7 @@ class _MapReference:
                 )
             ),
             needs_worker=needs_worker,
+            units=reader.units.of_entries(scope_list.places),
+            collated_example_bytes=self._assembly.example_bytes,
             random_share=reader.random_share,
         )

@@ -61,8 +61,13 @@ def load_source(
     return _checked(found, source.spec)
 
 
-def load_function(spec: str) -> Callable[..., object]:
-    """Return the function that `--on-epoch` names.
+def load_function(spec: str, *, flag: str, takes: str) -> Callable[..., object]:
+    """Return the function that a flag names.
+
+    Args:
+        spec: `module:function` or `file.py:function`.
+        flag: with which it was named, such as `--on-epoch`.
+        takes: what it is called with, for the hint.
 
     Raises:
         UsageError: there is no such function.
@@ -70,16 +75,16 @@ def load_function(spec: str) -> Callable[..., object]:
     """
     module_name, _, attribute = spec.rpartition(":")
     if not module_name or not attribute:
-        msg = f"--on-epoch is module:function or file.py:function, got {spec!r}"
-        raise UsageError(msg, hint="for example --on-epoch mypackage.train:advance")
-    found = _attribute(_import(module_name), module_name, attribute)
+        msg = f"{flag} is module:function or file.py:function, got {spec!r}"
+        raise UsageError(msg, hint=takes)
+    found = _attribute(_import(module_name, flag), module_name, attribute)
     if not callable(found):
-        msg = f"--on-epoch {spec} is {_kind_of(found)}, and a function is needed"
-        raise UsageError(msg, hint="it is called with the dataset and the epoch")
+        msg = f"{flag} {spec} is {_kind_of(found)}, and a function is needed"
+        raise UsageError(msg, hint=takes)
     return found  # type: ignore[no-any-return]  # callable() does not tell what of
 
 
-def _import(name: str) -> ModuleType:
+def _import(name: str, flag: str = "--dataset") -> ModuleType:
     _search_first(Path.cwd())
     with _reported(name, "imported"), _nothing_trains(name):
         if name.endswith(".py"):
@@ -89,7 +94,7 @@ def _import(name: str) -> ModuleType:
         except ModuleNotFoundError as exc:
             if exc.name is None or not f"{name}.".startswith(f"{exc.name}."):
                 raise
-            msg = f"no module named {exc.name!r} for --dataset {name}"
+            msg = f"no module named {exc.name!r} for {flag} {name}"
             raise UsageError(msg, hint=_module_hint(exc.name)) from exc
 
 

@@ -29,6 +29,7 @@ class Stage(IntEnum):
     SHUTTING_DOWN = 10
     WAITING = 11
     COLLATING = 12
+    COOLING = 13
 
     @property
     def words(self) -> str:

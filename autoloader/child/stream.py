@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from array import array
+from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,12 +23,15 @@ from autoloader.child.made_batches import rows_of
 from autoloader.errors import DatasetError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from autoloader.child.stages import StageBoard
 
 Kind = tuple[tuple[Any, str, str | None, tuple[int, ...] | None], ...]
 """Path, type, dtype and shape of each field of an example."""
+
+OnElement = Callable[[Any, Any], None]
+"""Called with the id of an element's first example, and the element."""
 
 
 @contextmanager
@@ -140,6 +144,7 @@ def read_pass(
     needs_worker: bool,
     id_path: str | None = None,
     name: str = "the stream",
+    on_element: OnElement | None = None,
 ) -> StreamPass:
     """Read the stream from its start, as one process, to its end or to a limit.
 
@@ -151,6 +156,7 @@ def read_pass(
             then says that it is worker 0 of 1.
         id_path: field whose values name the examples; None: they are numbered.
         name: what is read, as an error says it.
+        on_element: called after each element that was read.
 
     Raises:
         UsageError: the field is missing, or no whole number or text.
@@ -158,8 +164,8 @@ def read_pass(
     """
     if needs_worker:
         with as_worker(dataset, 0, 1, torch.initial_seed()):
-            return _read(dataset, limits, board, id_path, name)
-    return _read(dataset, limits, board, id_path, name)
+            return _read(dataset, limits, board, id_path, name, on_element)
+    return _read(dataset, limits, board, id_path, name, on_element)
 
 
 def _read(
@@ -168,6 +174,7 @@ def _read(
     board: StageBoard,
     id_path: str | None,
     name: str,
+    on_element: OnElement | None,
 ) -> StreamPass:
     found = StreamPass()
     begun = time.monotonic()
@@ -189,6 +196,8 @@ def _read(
                 number = len(found)
                 found.add(leaves(part))
                 found.ids.append(number if id_path is None else _id_of(part, id_path))
+            if on_element is not None:
+                on_element(found.ids[-len(parts)], example)
             board.advance()
     except UsageError:
         raise

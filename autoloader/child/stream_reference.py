@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoloader.audit.ledger import ScopeList
 from autoloader.audit.reference_files import later_folder
 from autoloader.audit.stream_cautions import moving_length_caution
+from autoloader.child.access import say_access
 from autoloader.child.digest import DigestPlan, name_of
 from autoloader.child.labels import find_label
 from autoloader.child.reading import check_stable
@@ -35,9 +36,13 @@ from autoloader.values.scope import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from autoloader.child.access import AccessWatch
     from autoloader.child.digest import Leaf
     from autoloader.child.epochs import EpochCalls
     from autoloader.child.loader import LoaderParts
+    from autoloader.child.units import UnitCounter
     from autoloader.values.job import ReferenceOrder
     from autoloader.values.outcome import Finding
     from autoloader.values.scope import ScopeRequest
@@ -50,23 +55,36 @@ CUT_EXAMPLES = 100_000
 
 
 def run_stream_reference(
-    order: ReferenceOrder, parts: LoaderParts, calls: EpochCalls, board: StageBoard
+    order: ReferenceOrder,
+    parts: LoaderParts,
+    calls: EpochCalls,
+    board: StageBoard,
+    access: AccessWatch,
+    units: UnitCounter,
 ) -> dict[str, Any]:
     """Read a stream twice, write the ledger, and return facts and scope as a message.
 
+    Args:
+        order: what is read, and where the ledger goes.
+        parts: the stream and its loader.
+        calls: what is called before an epoch.
+        board: told of each example.
+        access: told when the first pass begins and ends.
+        units: counts in each element of the first pass.
+
     Raises:
-        UsageError: label, id or batching cannot be used.
+        UsageError: label, id, unit or batching cannot be used.
         DatasetError: the stream fails, is empty, does not start anew, or breaks its
             contract.
     """
     request, dataset = order.request, parts.dataset
     calls.begin_alone(0)
-    limits = _limits(order)
-    first, needs_worker = _first_pass(dataset, limits, board, request)
+    limits, notes = _limits(order), _Notes(access, units)
+    first, needs_worker = _first_pass(dataset, limits, board, request, notes)
     by_rows = parts.batching == "single" and batches_by_share(parts, first, board)
     if by_rows:
         limits = replace(limits, by_rows=True)
-        first, needs_worker = _first_pass(dataset, limits, board, request)
+        first, needs_worker = _first_pass(dataset, limits, board, request, notes)
     if not len(first):
         msg = f"{order.source.spec} is empty: a pass over the stream gives nothing"
         raise UsageError(msg, hint="check the path or the split that it reads")
@@ -134,7 +152,9 @@ def run_stream_reference(
         start_method=request.start_method or parts.start_method,
         padding=() if request.contract is None else request.contract.padding,
         needs_worker=needs_worker,
+        units=units.of_rows(len(first)),
     )
+    facts, scope = say_access(access, order, facts, scope, notes.collated_by(parts))
     return {
         "event": "reference",
         "facts": facts.to_dict(),
@@ -220,8 +240,42 @@ def _limits(order: ReferenceOrder) -> StreamLimits:
     return StreamLimits(examples=CUT_EXAMPLES, seconds=order.request.time_limit_s * 0.4)
 
 
+@dataclass(slots=True)
+class _Notes:
+    """What is noted beside the examples of the first pass."""
+
+    access: AccessWatch
+    units: UnitCounter
+    elements: list[Any] = field(default_factory=list)
+    """The first two, to put a batch together of them."""
+
+    def begin(self) -> None:
+        """Forget an earlier attempt."""
+        self.access.begin_pass()
+        self.units.begin()
+        self.elements.clear()
+
+    def note(self, index: Any, element: Any) -> None:
+        """Note one element."""
+        self.units.count(index, element)
+        self.access.look()
+        if len(self.elements) < 2:
+            self.elements.append(element)
+
+    def collated_by(self, parts: LoaderParts) -> Callable[[], Any]:
+        """Return what makes a batch of the stream's own loader, None without one."""
+        loader = parts.loader
+        if loader is None or parts.batching != "size":
+            return lambda: None
+        return lambda: loader.collate_fn(self.elements)
+
+
 def _first_pass(
-    dataset: Any, limits: StreamLimits, board: StageBoard, request: ScopeRequest
+    dataset: Any,
+    limits: StreamLimits,
+    board: StageBoard,
+    request: ScopeRequest,
+    notes: _Notes,
 ) -> tuple[StreamPass, bool]:
     """Return the first pass, and whether it can be read in a worker only.
 
@@ -231,9 +285,17 @@ def _first_pass(
     def read(*, needs_worker: bool) -> StreamPass:
         seed_all(request.seed)
         board.enter(Stage.READING)
-        return read_pass(
-            dataset, limits, board, needs_worker=needs_worker, id_path=request.id
+        notes.begin()
+        found = read_pass(
+            dataset,
+            limits,
+            board,
+            needs_worker=needs_worker,
+            id_path=request.id,
+            on_element=notes.note,
         )
+        notes.access.end_pass()
+        return found
 
     try:
         return read(needs_worker=False), False

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from autoloader.child.cache import cool
 from autoloader.child.counting import getters_of
 from autoloader.child.loader import ListSampler
 from autoloader.child.stages import Stage
@@ -45,6 +47,9 @@ def timed_pass(context: TrialContext) -> dict[str, Any]:
         _start_kept(context, loader)
         begun_epochs = 1
         context.calls.begin(1)
+    if context.scope.cache == "cold":
+        board.enter(Stage.COOLING)
+        cool(Path(order.reference))
     board.enter(Stage.LOADING)
     watch = _Watch(
         getters=() if order.count_path is None else getters_of(order.count_path),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from autoloader.errors import UsageError, did_you_mean
 from autoloader.units import parse_duration
-from autoloader.values.scope import ScopeRequest, SourceSpec
+from autoloader.values.scope import ScopeRequest, SourceSpec, UnitSpec
 
 if TYPE_CHECKING:
     import argparse
@@ -25,6 +25,10 @@ YES_NO = {
     "no": (False,),
     "search": (False, True),
 }
+
+
+COUNTED_ANYWAY = frozenset({"bytes", "examples"})
+"""Units that no function has to count."""
 
 
 def add_dataset(parser: argparse.ArgumentParser, *, required: bool) -> None:
@@ -45,8 +49,14 @@ def add_dataset(parser: argparse.ArgumentParser, *, required: bool) -> None:
     )
 
 
-def add_scope(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of the scope."""
+def add_scope(parser: argparse.ArgumentParser, *, is_timed: bool = True) -> None:
+    """Add the flags of the scope.
+
+    Args:
+        parser: of a command.
+        is_timed: whether the command tells rates, so that the page cache matters, and
+            what they are counted in.
+    """
     group = parser.add_argument_group("scope")
     group.add_argument(
         "--examples", metavar="N|all", help="examples that reference and trials share"
@@ -89,6 +99,26 @@ def add_scope(parser: argparse.ArgumentParser) -> None:
         "--epoch-examples",
         metavar="N",
         help="length of a real epoch, where it is not len()",
+    )
+    if is_timed:
+        _add_timed_scope(group)
+
+
+def _add_timed_scope(group: argparse._ArgumentGroup) -> None:
+    """Add the flags of the scope that say something of rates only."""
+    group.add_argument(
+        "--cache",
+        choices=["warm", "cold"],
+        help="state of the page cache at each timed pass; cold drops the files that "
+        "the dataset reads; default: warm, cold where they are larger than the memory",
+    )
+    group.add_argument(
+        "--unit",
+        action="append",
+        default=[],
+        metavar="NAME=SPEC",
+        help="count this as well: tokens=module:function or tokens=file.py:function, "
+        "called with one example; may be repeated",
     )
 
 
@@ -188,14 +218,19 @@ def scope_of(args: argparse.Namespace) -> ScopeRequest:
     """Return how the scope is to be drawn.
 
     Raises:
-        UsageError: a count is no number of at least 1, a SPEC names nothing, or there
-            is no contract.
+        UsageError: a count is no number of at least 1, a SPEC names nothing, a unit is
+            none, or there is no contract.
         StoredFileError: the contract cannot be used.
     """
     from autoloader.export.contract_file import read_contract  # yaml
 
     if args.on_epoch is not None:
         check_spec("--on-epoch", args.on_epoch)
+    units = tuple(_unit(text) for text in getattr(args, "unit", ()))
+    for place, unit in enumerate(units):
+        if unit.name in {earlier.name for earlier in units[:place]}:
+            msg = f"--unit {unit.name} is given twice; a unit has one function"
+            raise UsageError(msg)
     return ScopeRequest(
         contract=None if args.contract is None else read_contract(Path(args.contract)),
         on_epoch=args.on_epoch,
@@ -207,7 +242,26 @@ def scope_of(args: argparse.Namespace) -> ScopeRequest:
         id=args.id,
         start_method=args.start_method,
         epoch_examples=count("--epoch-examples", args.epoch_examples),
+        cache=getattr(args, "cache", None),
+        units=units,
     )
+
+
+def _unit(text: str) -> UnitSpec:
+    """Return the unit that `tokens=module:function` names.
+
+    Raises:
+        UsageError: the name is none, or taken, or the SPEC names nothing.
+    """
+    name, equals, spec = text.partition("=")
+    if not equals or not name.isidentifier():
+        msg = f"--unit needs name=module:function, got {text!r}"
+        raise UsageError(msg, hint="for example --unit tokens=mypackage.data:count")
+    if name in COUNTED_ANYWAY:
+        msg = f"--unit {name} is counted anyway; another name is needed"
+        raise UsageError(msg, hint="for example --unit tokens=mypackage.data:count")
+    check_spec(f"--unit {name}", spec)
+    return UnitSpec(name=name, spec=spec)
 
 
 def count(flag: str, text: str | None, least: int = 1) -> int | None:

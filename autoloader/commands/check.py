@@ -47,7 +47,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--isolation", choices=["auto", "fork", "fresh"], default="auto"
     )
-    arguments.add_scope(parser)
+    arguments.add_scope(parser, is_timed=False)
     arguments.add_output(parser)
     parser.set_defaults(run=run)
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def flags_of(path: Path, parser: argparse.ArgumentParser) -> list[str]:
     """Return the command line that a study file stands for.
 
-    A relative path in `dataset`, `on-epoch` or `contract` is relative to the file.
+    A relative path in `dataset`, `on-epoch`, `unit` or `contract` is relative to the
+    file.
 
     Args:
         path: the study file.
@@ -72,10 +73,12 @@ def _flag(key: str, value: Any, action: argparse.Action, path: Path) -> Iterator
         value = _beside(value, path)
     if key == "contract" and isinstance(value, str):
         value = path.parent / value
-    if key == "arg" and isinstance(value, dict):
+    if key in {"arg", "unit"} and isinstance(value, dict):
         value = [f"{name}={item}" for name, item in value.items()]
+    if key == "unit":
+        value = [_unit_beside(str(item), path) for item in _listed(value)]
     if isinstance(action, argparse._AppendAction):
-        for item in value if isinstance(value, list) else [value]:
+        for item in _listed(value):
             yield f"{name}={item}"
         return
     if isinstance(value, bool):
@@ -83,6 +86,16 @@ def _flag(key: str, value: Any, action: argparse.Action, path: Path) -> Iterator
     if isinstance(value, list):
         value = ",".join(str(item) for item in value)
     yield f"{name}={value}"
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _unit_beside(text: str, path: Path) -> str:
+    """Return `name=SPEC` with the SPEC's file beside the study file."""
+    name, equals, spec = text.partition("=")
+    return f"{name}={_beside(spec, path)}" if equals else text
 
 
 def _beside(spec: str, path: Path) -> str:

@@ -11,20 +11,25 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from autoloader.export.reading_cautions import reading_cautions
 from autoloader.export.recommendation import SCHEMA, Recommendation
+from autoloader.export.scope_section import rates_in_units, scope_section
 from autoloader.measure.intervals import Interval, median
-from autoloader.measure.noise import BUSY_SHARE, taken_cpu
 from autoloader.measure.throughput import (
+    end_s,
     epoch_rate,
     first_batch_s,
     steady_rate,
     wait_percentiles,
+    warm_s,
 )
 from autoloader.search.selection import knob_effects
-from autoloader.values.outcome import Outcome, Reading, Status
+from autoloader.values.outcome import MemoryReading, Outcome, Reading, Status
 from autoloader.values.target import CONFIDENCE, INDIFFERENCE, Target
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from autoloader.search.finale import Result
     from autoloader.search.space import Space
     from autoloader.values.config import LoaderConfig
@@ -170,30 +175,54 @@ def _wanted(evidence: Evidence) -> float | None:
 
 def _measured(evidence: Evidence) -> dict[str, Any]:
     readings = race_readings(evidence.outcome_of(evidence.chosen))
-    waits = [
-        waits for item in readings if (waits := wait_percentiles(item)) is not None
-    ]
-    first = [value for item in readings if (value := first_batch_s(item)) is not None]
-    memory = evidence.result.memory.get(evidence.chosen)
+    facts = evidence.reference.facts
+    epoch = _interval([epoch_rate(item) for item in readings])
     return {
-        "epoch_rate": _interval([epoch_rate(item) for item in readings]),
+        "epoch_rate": epoch,
         "steady_rate": _interval([steady_rate(item) for item in readings]),
-        "first_batch_s": median(first) if first else None,
-        "wait_s": {
-            "p50": median([item.p50_s for item in waits]),
-            "p99": median([item.p99_s for item in waits]),
-            "max": max(item.max_s for item in waits),
-        }
-        if waits
-        else None,
-        "peak_memory_bytes": memory.peak_bytes if memory is not None else None,
-        "full_queue_was_seen": memory.queue_was_full if memory is not None else None,
+        "in_units": None if epoch is None else rates_in_units(epoch["median"], facts),
+        "first_batch_s": _median_of(readings, first_batch_s),
+        "warm_s": _median_of(readings, warm_s),
+        "end_s": _median_of(readings, end_s),
+        "wait_s": _waits(readings),
+        **_memory(evidence.result.memory.get(evidence.chosen)),
         "readings": [epoch_rate(item) for item in readings],
         "other_load": {
-            "foreign_cpu": max((item.foreign_cpu for item in readings), default=None),
-            "stolen_cpu": max((item.stolen_cpu for item in readings), default=None),
+            name: max((getattr(item, name) for item in readings), default=None)
+            for name in ("foreign_cpu", "stolen_cpu", "throttled_cpu")
         },
     }
+
+
+def _waits(readings: list[Reading]) -> dict[str, float] | None:
+    waits = [found for item in readings if (found := wait_percentiles(item))]
+    if not waits:
+        return None
+    return {
+        "p50": median([item.p50_s for item in waits]),
+        "p99": median([item.p99_s for item in waits]),
+        "max": max(item.max_s for item in waits),
+    }
+
+
+def _memory(memory: MemoryReading | None) -> dict[str, Any]:
+    if memory is None:
+        return {"peak_memory_bytes": None, "full_queue_was_seen": None}
+    return {
+        "peak_memory_bytes": memory.peak_bytes,
+        "queued_bytes": memory.queued_bytes,
+        "pinned_bytes": memory.pinned_bytes,
+        "accelerator_bytes": memory.accelerator_bytes,
+        "full_queue_was_seen": memory.queue_was_full,
+    }
+
+
+def _median_of(
+    readings: list[Reading], value_of: Callable[[Reading], float | None]
+) -> float | None:
+    """Return the median of what readings tell; None where none tells it."""
+    known = [value for item in readings if (value := value_of(item)) is not None]
+    return median(known) if known else None
 
 
 def _interval(rates: list[float]) -> dict[str, Any] | None:
@@ -274,7 +303,9 @@ def _cautions(evidence: Evidence) -> list[dict[str, Any]]:
                 "hint": "--verify all --examples all reads every one",
             }
         )
-    found += _busy(evidence)
+    found += reading_cautions(
+        _readings(evidence), evidence.reference.facts, evidence.machine
+    )
     measured = {
         item.config.num_workers
         for item in evidence.outcomes
@@ -306,27 +337,6 @@ def _cautions(evidence: Evidence) -> list[dict[str, Any]]:
     return found
 
 
-def _busy(evidence: Evidence) -> list[dict[str, Any]]:
-    """Caution where other programs had much of the machine while it was measured."""
-    readings = [
-        reading for outcome in evidence.outcomes for reading in race_readings(outcome)
-    ]
-    if not readings:
-        return []
-    taken = median([taken_cpu(item) for item in readings])
-    if taken < BUSY_SHARE * evidence.machine.effective_cpus:
-        return []
-    cpus = f"{evidence.machine.effective_cpus:g}"
-    return [
-        {
-            "code": "machine_busy",
-            "count": len(readings),
-            "message": f"other programs took {taken:.1f} of {cpus} CPUs meanwhile",
-            "hint": "the choice holds for a machine as busy as this; tune an idle one",
-        }
-    ]
-
-
 def _listed(numbers: list[int]) -> str:
     return " and ".join(str(number) for number in numbers)
 
@@ -341,14 +351,12 @@ def _needs(evidence: Evidence) -> dict[str, Any]:
 
 
 def _scope(evidence: Evidence) -> dict[str, Any]:
-    scope, facts = evidence.reference.scope, evidence.reference.facts
-    held = scope.to_dict()
-    del held["contract"]  # a section of its own
-    return {
-        **held,
-        "dataset_class": facts.name,
-        "start_method": facts.start_method,
-        "fields": [item.to_dict() for item in facts.fields],
-        "arguments": [list(pair) for pair in evidence.source.arguments],
-        "excluded": "start-up and warm-up, from the steady rate only; no reading",
-    }
+    reference = evidence.reference
+    return scope_section(
+        evidence.source, reference.scope, reference.facts, _readings(evidence)
+    )
+
+
+def _readings(evidence: Evidence) -> list[Reading]:
+    """Return all readings of the study."""
+    return [item for outcome in evidence.outcomes for item in outcome.readings]

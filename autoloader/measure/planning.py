@@ -162,9 +162,16 @@ def _shortened(num_workers: int, batch_s: float, limit_s: float) -> PassPlan:
 
 
 def _within(num_workers: int, plan: PassPlan, available: int) -> PassPlan:
-    """Return the longest plan that reads no batch twice; the shortest, if none does."""
+    """Return the longest plan that reads no batch twice: whole waves, or all there is.
+
+    All there is may cut a wave, so that the epoch rate is what to look at.
+    """
     plans = [plan, *(_plan(num_workers, warm, steady) for warm, steady in _SHORTER)]
-    return next((item for item in plans if item.total <= available), plans[-1])
+    warm = min(max(num_workers, 1), available - 1)
+    all_there_is = PassPlan(
+        warm_batches=warm, steady_batches=available - warm, tail_batches=0
+    )
+    return next((item for item in plans if item.total <= available), all_there_is)
 
 
 def _epoch_batches(

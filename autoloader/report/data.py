@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from autoloader.report import sentences
 from autoloader.report.failed import FailedTrial
 from autoloader.report.rows import ConfigRow, rows_of
+from autoloader.report.scope_words import scope_words
 from autoloader.values.outcome import Status
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class TuneReport:
     """What the chosen config delivers at least; None where none is chosen."""
     verification: str
     """What was compared with the reference, and what was not."""
+    scope_words: str
+    """What the rates are of."""
     rows: tuple[ConfigRow, ...]
     """PyTorch's default, the user's own, the fastest and the chosen config."""
     trials: dict[str, int]
@@ -77,6 +80,8 @@ class TuneReport:
     """Section of the recommendation file; None where nothing was found."""
     verified: dict[str, Any] | None
     """Section of the recommendation file; None where nothing was verified."""
+    scope: dict[str, Any] | None
+    """Section of the recommendation file; None where nothing was found."""
     rounds: int
     """Rounds of the race."""
     race_stopped: StopReason | None
@@ -105,6 +110,7 @@ class TuneReport:
             verdict=sentences.verdict(result),
             bound=sentences.bound(result),
             verification=sentences.verification(result),
+            scope_words=scope_words(result.reference.scope, result.reference.facts),
             rows=rows_of(result),
             trials=sentences.counts_of(result.outcomes),
             failed=tuple(failed),
@@ -117,6 +123,7 @@ class TuneReport:
             chosen=result.result.choice.config,
             target=found.get("target"),
             verified=found.get("verified"),
+            scope=found.get("scope"),
             rounds=0 if race is None else len(race.rounds),
             race_stopped=None if race is None else race.stopped_because,
             search_stopped=result.stopped_search,
@@ -137,6 +144,7 @@ class TuneReport:
             "cautions": [caution.to_dict() for caution in self.cautions],
             "configs": [row.to_dict() for row in self.rows],
             "verified": self.verified,
+            "scope": self.scope,
             "trials": self.trials,
             "failed": [trial.to_dict() for trial in self.failed],
             "search": {"stopped_because": self.search_stopped},

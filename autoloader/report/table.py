@@ -159,6 +159,7 @@ def _facts(report: TuneReport) -> RenderableType:
     facts = (
         ("speed", report.bound),
         ("data", report.verification),
+        ("scope", report.scope_words),
         ("search", report.search),
         ("race", report.race),
         ("time", report.duration),

@@ -124,3 +124,15 @@ def test_lengths_are_those_of_fields_that_all_examples_have() -> None:
 
     assert lengths_of(examples) == {("a", 0): [2, 5], ("a", 1): [3, 3]}
     assert set(masks_of({"m": torch.ones(2, 2), "x": torch.rand(2, 2)})) == {"m"}
+
+
+def test_the_batch_that_was_put_together_tells_what_an_example_takes() -> None:
+    """Padding makes it larger than the example itself."""
+    examples = [torch.ones(length) for length in (2, 5, 3)]
+    assembly = assembly_of(examples, padded)
+
+    before = assembly.example_bytes
+    assembly.check(list(enumerate(examples)))
+
+    assert before is None
+    assert assembly.example_bytes == (3 * 5 * 4 + 3 * 5) / 3

@@ -94,6 +94,7 @@ def test_a_hook_in_the_datasets_own_file_shares_its_globals(tmp_path: Path) -> N
     )
 
     dataset = load_source(SourceSpec(spec=f"{file}:Data"))
-    load_function(f"{file}:advance")(dataset, 5)
+    advance = load_function(f"{file}:advance", flag="--on-epoch", takes="")
+    advance(dataset, 5)
 
     assert dataset.state == [5]

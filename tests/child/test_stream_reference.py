@@ -12,10 +12,12 @@ import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 from autoloader.audit.ledger import ReferenceLedger, ScopeList
+from autoloader.child.access import AccessWatch
 from autoloader.child.epochs import EpochCalls
 from autoloader.child.loader import LoaderParts
 from autoloader.child.stages import StageBoard
 from autoloader.child.stream_reference import run_stream_reference
+from autoloader.child.units import UnitCounter
 from autoloader.errors import AutoloaderError, DatasetError, UsageError
 from autoloader.values.job import ReferenceOrder
 from autoloader.values.scope import (
@@ -47,9 +49,16 @@ class Reference:
             request=ScopeRequest(**request),
             folder=str(folder),
         )
-        message = run_stream_reference(
-            order, LoaderParts.of(dataset), EpochCalls(dataset), board
-        )
+        with AccessWatch([folder]) as access:
+            access.begin_reading()
+            message = run_stream_reference(
+                order,
+                LoaderParts.of(dataset),
+                EpochCalls(dataset),
+                board,
+                access,
+                UnitCounter(),
+            )
         board.close()
         self.facts = DatasetFacts.from_dict(message["facts"])
         self.scope = Scope.from_dict(message["scope"])

@@ -191,3 +191,16 @@ def test_a_cold_pass_reads_nothing_twice() -> None:
 def test_a_cold_pass_over_a_whole_short_epoch_reads_it_once() -> None:
     """A second epoch would come from the page cache."""
     assert planned(scope=replace(a_scope(30), cache="cold")).epochs == 1
+
+
+@pytest.mark.parametrize("batches", [1, 2, 5, 11])
+def test_a_cold_pass_over_fewer_batches_than_waves_reads_them_once(
+    batches: int,
+) -> None:
+    """Four workers need twelve batches for three waves; there are fewer."""
+    scope = replace(a_scope(10 * batches), of=5000, epoch_examples=5000, cache="cold")
+
+    plan = planned(scope=scope)
+
+    assert plan.total == batches
+    assert plan.steady_batches >= 1

@@ -23,7 +23,7 @@ from autoloader.values.outcome import (
     Status,
     Verdict,
 )
-from autoloader.values.scope import DatasetFacts, FieldFacts, Scope
+from autoloader.values.scope import AccessFacts, DatasetFacts, FieldFacts, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,6 +70,15 @@ FACTS = DatasetFacts(
     example_bytes=12288,
     tensors=1,
     start_method="fork",
+    access=AccessFacts(
+        source="local",
+        files=1600,
+        file_systems=("ext4",),
+        connections=0,
+        read_bytes_per_example=49152.0,
+        storage_bytes_per_example=0.0,
+        decoding="inside",
+    ),
 )
 
 SCOPE = Scope(

@@ -1,0 +1,339 @@
+"""The readings of a study as a table, and what is said where there is none."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+import autoloader
+from autoloader.errors import StoredFileError
+from autoloader.search.record import Record
+from autoloader.values.config import LoaderConfig
+from autoloader.values.outcome import Failure, MemoryReading, Outcome, Reading, Status
+from tests.fakes import a_machine
+from tests.report.fakes import measured, reading, verdict
+
+ONE = LoaderConfig.canonical(num_workers=1, batch_size=None)
+TWO = LoaderConfig.canonical(num_workers=2, batch_size=8, persistent_workers=True)
+
+COLUMNS = [
+    "trial", "source", "num_workers", "prefetch_factor", "pin_memory",
+    "persistent_workers", "batch_size", "status", "purpose", "replaced_because", "kept",
+    "cache", "epoch_rate", "steady_rate", "first_batch_s", "warm_s", "end_s", "total_s",
+    "wait_p50_s", "wait_p99_s", "wait_max_s", "batches", "examples", "epochs",
+    "own_cpu", "foreign_cpu", "stolen_cpu", "throttled_cpu", "storage_bytes",
+    "peak_memory_bytes",
+]  # fmt: skip
+
+
+def stored(folder: Path, *outcomes: Outcome) -> Path:
+    """Write outcomes as a study does; return its file."""
+    with Record(folder) as record:
+        for outcome in outcomes:
+            record.add(outcome)
+    return folder / "outcomes.jsonl"
+
+
+def raced(rate: float) -> Reading:
+    """Return a reading of the rounds."""
+    return reading(rate, "race")
+
+
+def test_each_reading_is_a_row_in_the_order_they_were_taken(tmp_path: Path) -> None:
+    """First ones with their trial, those of rounds where they were read."""
+    with Record(tmp_path) as record:
+        record.add(measured(0, ONE, [100.0], "given"))
+        record.add(measured(1, TWO, [200.0], "yours"))
+        record.add_reading(1, raced(210.0))
+        record.add_reading(0, raced(110.0))
+
+    frame = autoloader.readings(tmp_path)
+
+    assert list(frame.columns) == COLUMNS
+    assert frame["trial"].tolist() == [0, 1, 1, 0]
+    assert frame["epoch_rate"].round().tolist() == [100, 200, 210, 110]
+    assert frame["purpose"].tolist() == ["search", "search", "race", "race"]
+    assert frame["source"].tolist() == ["given", "yours", "yours", "given"]
+    assert frame["persistent_workers"].tolist() == [False, True, True, False]
+
+
+def test_what_is_not_known_is_na(tmp_path: Path) -> None:
+    """Columns keep their type: whole numbers stay whole beside it."""
+    zero = LoaderConfig(num_workers=0, batch_size=None)
+    bare = replace(measured(0, zero, [100.0]), memory=None)
+
+    frame = autoloader.readings(stored(tmp_path, bare, measured(1, TWO, [100.0])))
+
+    assert frame["prefetch_factor"].isna().tolist() == [True, False]
+    assert frame["batch_size"].isna().tolist() == [True, False]
+    assert frame["peak_memory_bytes"].isna().tolist() == [True, False]
+    assert frame["storage_bytes"].isna().all()
+    assert frame["replaced_because"].isna().all()
+    assert {str(frame[name].dtype) for name in COLUMNS} == {
+        "Int64", "Float64", "boolean", "string",
+    }  # fmt: skip
+
+
+def test_a_trial_that_is_written_again_repeats_no_reading(tmp_path: Path) -> None:
+    """It was weighed once more, say; rows then have the memory that is known last."""
+    first = measured(0, TWO, [100.0, 120.0])
+    weighed = MemoryReading(
+        full_queue_bytes=5, epoch_end_bytes=(9,), queued_bytes=0, queue_was_full=True
+    )
+
+    path = stored(tmp_path, first, replace(first, memory=weighed))
+    frame = autoloader.readings(path)
+
+    assert frame["epoch_rate"].round().tolist() == [100, 120]
+    assert frame["peak_memory_bytes"].tolist() == [9, 9]
+
+
+def test_a_config_that_failed_later_keeps_its_rows(tmp_path: Path) -> None:
+    """With the fate that it came to."""
+    first = measured(0, TWO, [100.0])
+    failure = Failure(kind="crashed", phase="timed", message="a worker left")
+    failed = replace(first, status=Status.CRASHED, failure=failure, readings=())
+
+    frame = autoloader.readings(stored(tmp_path, first, failed))
+
+    assert frame["status"].tolist() == ["crashed"]
+    assert frame["epoch_rate"].round().tolist() == [100]
+
+
+def test_a_study_without_readings_has_all_columns(tmp_path: Path) -> None:
+    """And no row."""
+    refused = Outcome(
+        number=0, config=TWO, status=Status.REFUSED, source="given", isolation="fork",
+        seconds=1.0, verdict=verdict(),
+    )  # fmt: skip
+
+    frame = autoloader.readings(stored(tmp_path, refused))
+
+    assert list(frame.columns) == COLUMNS
+    assert frame.empty
+
+
+def test_a_running_study_is_read_as_far_as_it_is_written(tmp_path: Path) -> None:
+    """Its lock is not asked for, a torn line is skipped, the file stays as it is."""
+    path = stored(tmp_path, measured(0, TWO, [100.0]))
+    torn = path.read_bytes() + b'{"schema": 1, "record": "rea'
+    path.write_bytes(torn)
+
+    with (tmp_path / "lock").open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        frame = autoloader.readings(tmp_path)
+
+    assert len(frame) == 1
+    assert path.read_bytes() == torn
+
+
+def test_a_last_line_of_rubbish_is_skipped(tmp_path: Path) -> None:
+    """A block of zeros after a power failure, ended by a later line end."""
+    path = stored(tmp_path, measured(0, TWO, [100.0]))
+    path.write_bytes(path.read_bytes() + b"\0\0\0\n")
+
+    assert len(autoloader.readings(path)) == 1
+
+
+def test_scope_and_machine_come_along(tmp_path: Path) -> None:
+    """As far as the study's folder tells: of a tune, the kind of hardware."""
+    path = stored(tmp_path, measured(0, TWO, [100.0]))
+    study = tmp_path / "study.json"
+
+    study.write_text(json.dumps({"scope": {"seed": 1}, "key": {"machine": "cpu-x"}}))
+    tuned = autoloader.readings(path)
+    study.write_text(json.dumps({"scope": {}, "machine": a_machine().to_dict()}))
+    told = autoloader.readings(path)
+    study.write_text("[]")
+    bare = autoloader.readings(path)
+    study.write_text("{")
+    torn = autoloader.readings(path)
+
+    assert tuned.attrs == {"scope": {"seed": 1}, "machine": {"key": "cpu-x"}}
+    assert told.attrs["machine"]["key"] == a_machine().key
+    assert told.attrs["machine"]["logical_cpus"] == 2
+    assert bare.attrs == torn.attrs == {}
+
+
+def recommendation(folder: Path, study: object) -> Path:
+    """Write a small recommendation that names a study."""
+    file = folder / "autoloader.yaml"
+    data = {
+        "schema": 1,
+        "dataset": "data.py:train",
+        "dataloader": TWO.dataloader_kwargs(),
+        "target": {"met": True},
+        "machine": a_machine().to_dict(),
+        "study": study,
+    }
+    file.write_text(yaml.safe_dump(data))
+    return file
+
+
+def test_a_recommendation_leads_to_its_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside the file, else in the working folder."""
+    beside, working = tmp_path / "beside", tmp_path / "working"
+    beside.mkdir()
+    working.mkdir()
+    monkeypatch.chdir(working)
+    file = recommendation(beside, {"name": "train-12"})
+
+    stored(working / ".autoloader" / "train-12", measured(0, TWO, [100.0]))
+    from_working = autoloader.readings(file)
+    stored(beside / ".autoloader" / "train-12", measured(0, TWO, [300.0]))
+    from_beside = autoloader.readings(str(file))
+
+    assert from_working["epoch_rate"].round().tolist() == [100]
+    assert from_beside["epoch_rate"].round().tolist() == [300]
+
+
+def test_a_recommendation_whose_study_is_gone_says_where_it_was_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what to name instead."""
+    monkeypatch.chdir(tmp_path)
+    file = recommendation(tmp_path, {"name": "train-12"})
+
+    with pytest.raises(StoredFileError) as caught:
+        autoloader.readings(file)
+
+    place = tmp_path / ".autoloader"
+    assert caught.value.message == f"the study train-12 of {file} is not in {place}"
+    assert caught.value.hint == "name the study's folder itself"
+
+
+@pytest.mark.parametrize("study", [None, {}, {"name": "../else"}, {"name": 3}])
+def test_a_recommendation_without_a_study_is_told(
+    tmp_path: Path, study: object
+) -> None:
+    """A name that leads elsewhere is none."""
+    file = recommendation(tmp_path, study)
+
+    with pytest.raises(StoredFileError) as caught:
+        autoloader.readings(file)
+
+    assert caught.value.message == f"{file} does not say which study it came from"
+    assert caught.value.hint == "name the study's folder itself"
+
+
+def test_a_file_that_is_no_recommendation_is_told(tmp_path: Path) -> None:
+    """As `load` tells it."""
+    file = tmp_path / "some.yaml"
+    file.write_text("a: 1\n")
+
+    with pytest.raises(StoredFileError) as caught:
+        autoloader.readings(file)
+
+    assert caught.value.message == f"{file} is no recommendation: it lacks 'schema'"
+
+
+def test_a_folder_without_a_study_names_those_nearby(tmp_path: Path) -> None:
+    """Or says what makes one."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    study = tmp_path / "all" / "train-12"
+    stored(study, measured(0, TWO, [100.0]))
+
+    with pytest.raises(StoredFileError) as nothing:
+        autoloader.readings(empty)
+    with pytest.raises(StoredFileError) as nearby:
+        autoloader.readings(tmp_path / "all")
+
+    message = f"there is no study in {empty}: it has no outcomes.jsonl"
+    assert nothing.value.message == message
+    kept = "`autoloader tune` and `autoloader measure` keep studies in .autoloader"
+    assert nothing.value.hint == kept
+    assert nearby.value.hint == f"studies are in {study}"
+
+
+def test_a_path_that_is_not_there_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the studies of the working folder."""
+    monkeypatch.chdir(tmp_path)
+    stored(tmp_path / ".autoloader" / "train-12", measured(0, TWO, [100.0]))
+
+    with pytest.raises(StoredFileError) as caught:
+        autoloader.readings("none")
+
+    assert caught.value.message == "there is no study at none"
+    assert caught.value.hint == "studies are in .autoloader/train-12"
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "hint"),
+    [
+        (
+            "no json",
+            "line 1 is no JSON: Expecting value: line 1 column 1 (char 0)",
+            "the file was changed; lines before it are whole",
+        ),
+        (
+            '{"schema": 99}',
+            "line 1 has schema 99, this version reads 1",
+            "upgrade the package, or measure again",
+        ),
+        (
+            "[]",
+            "line 1 has schema None, this version reads 1",
+            "upgrade the package, or measure again",
+        ),
+        (
+            '{"schema": 1, "record": "trial"}',
+            "line 1 is no outcome: it lacks 'outcome'",
+            "it was written by another version, or changed since",
+        ),
+        (
+            '{"schema": 1, "record": "trial", "outcome": []}',
+            "line 1 is no outcome: Outcome must be a mapping, got list",
+            "it was written by another version, or changed since",
+        ),
+    ],
+)
+def test_a_damaged_file_is_told_with_its_line(
+    tmp_path: Path, line: str, message: str, hint: str
+) -> None:
+    """Only the last line may be half written."""
+    path = stored(tmp_path, measured(0, TWO, [100.0]))
+    path.write_text(f"{line}\n{path.read_text()}")
+
+    with pytest.raises(StoredFileError) as caught:
+        autoloader.readings(path)
+
+    assert caught.value.message == f"{path}, {message}"
+    assert caught.value.hint == hint
+
+
+def test_a_file_that_cannot_be_read_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the system's reason."""
+    path = stored(tmp_path, measured(0, TWO, [100.0]))
+
+    def refuse(self: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(StoredFileError) as caught:
+        autoloader.readings(path)
+
+    assert caught.value.message == f"{path} cannot be read: Permission denied"
+
+
+def test_the_table_can_be_worked_with(tmp_path: Path) -> None:
+    """As the manual shows."""
+    frame = autoloader.readings(stored(tmp_path, measured(0, TWO, [100.0, 120.0])))
+
+    counted = frame[frame["replaced_because"].isna()]
+    found = counted.groupby("trial")["epoch_rate"].describe()
+
+    assert isinstance(found, pd.DataFrame)
+    assert found["mean"].round().tolist() == [110]
