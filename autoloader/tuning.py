@@ -255,6 +255,7 @@ class _Tuning:
             isolation=self.request.isolation,
             cpus=_share_of_cpus(self.machine, self.request.ranks),
             policy=self.request.policy,
+            memory_bytes=self._target_of_a_rank().memory_bytes,
             on_tick=lambda stage, done: self.watcher.on_tick(stage.words, done),
         )
         self.stack.enter_context(runner)

@@ -1,59 +1,146 @@
 """Weigh a trial: memory of host, trial, workers and queue together.
 
-    sum(PSS) over host, trial, workers
-      - private pages of the host
-      + max(0, growth of /dev/shm in use - growth of sum(PSS shmem))
+    sum(PSS that maps no file) over host, trial, workers
+      - the part of it that only the host has
+      - what these hold of shared memory
+      + shared memory that any of them holds, file by file, each once
 
 PSS, because forked processes share pages and resident sets count them many times; the
-host, because it shares the dataset's pages with the trial; the last term, because a
-queued batch that nobody has mapped belongs to no process (763 MB were queued once, and
-6 MB of them seen by PSS). Method: `autoloader help measuring`.
+host, because it shares the dataset's pages with the trial. Mapped files are left out:
+they are page cache, which the kernel drops before memory runs out, and other programs
+share it (PyTorch's own code, 60 MB of it, weighs less while others run PyTorch too).
+Shared memory by its files, because a queued batch that nobody has mapped is in no set,
+nor is one that was mapped and not touched (763 MB were queued once, and 6 MB of them
+seen by PSS).
 """
 
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
 from autoloader.measure.proc import (
-    ProcessMemory,
     children_of,
-    process_memory,
-    shm_used_bytes,
+    numbers_in,
+    parse_stat,
+    processes_of_session,
+    read_kernel_text,
 )
+from autoloader.measure.shared_memory import account
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weight:
+    """What host, trial and workers take at one moment."""
+
+    total_bytes: int
+    """All of it, each page counted once, less what only the host has."""
+
+    queued_bytes: int
+    """The part of it that is in no process's proportional set."""
+
+    resident_bytes: int
+    """Sum of the resident sets: what is shared counts once for each process."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessSet:
+    """The memory of one process that cannot be dropped."""
+
+    pss_bytes: int
+    """Proportional set size without mapped files; with them before Linux 5.3."""
+
+    private_bytes: int
+    """The part that only this process has, or had written to."""
+
+    resident_bytes: int
+    """All pages that it maps, files and shared ones as well."""
 
 
 class MemoryMeter:
-    """Reads the memory of one trial; made before its loader starts.
+    """Reads the memory of one trial.
 
     Args:
         trial_pid: the process that iterates the loader.
         host_pid: the process it was forked from; None where it stands alone.
+        root: root of the file system with `/proc` and `/dev/shm`.
     """
 
-    def __init__(self, *, trial_pid: int, host_pid: int | None) -> None:
+    def __init__(
+        self, *, trial_pid: int, host_pid: int | None, root: Path = Path("/")
+    ) -> None:
         self._trial_pid = trial_pid
         self._host_pid = host_pid
-        self._shm_before = shm_used_bytes() or 0
-        self._mapped_before = sum(_shmem(item) for item in self._family())
-        self.unmapped_bytes = 0
-        """Shared memory of the last weighing that no process had mapped."""
+        self._root = root
 
-    def weigh(self) -> int:
-        """Return the bytes that the trial takes at this moment."""
-        family = self._family()
-        mapped = sum(_shmem(item) for item in family) - self._mapped_before
-        grown = (shm_used_bytes() or 0) - self._shm_before
-        self.unmapped_bytes = max(0, grown - max(0, mapped))
-        host_private = 0
+    def weigh(self) -> Weight:
+        """Return what the trial takes at this moment; nothing of what has ended."""
+        pids = self._family()
+        sets = {
+            pid: found
+            for pid in pids
+            if (found := process_set(pid, self._root)) is not None
+        }
+        shared = account(pids, self._root)
+        own = sum(found.pss_bytes for found in sets.values()) - shared.pss_bytes
+        if self._host_pid is not None and self._host_pid in sets:
+            of_shared = shared.private_bytes.get(self._host_pid, 0)
+            own -= max(0, sets[self._host_pid].private_bytes - of_shared)
+        return Weight(
+            total_bytes=max(0, own) + shared.allocated_bytes,
+            queued_bytes=shared.unseen_bytes,
+            resident_bytes=sum(found.resident_bytes for found in sets.values()),
+        )
+
+    def is_at_rest(self) -> bool:
+        """Return whether no other process of the trial computes, or waits for a CPU."""
+        others = [pid for pid in self._family() if pid != os.getpid()]
+        return not any(is_busy(pid, self._root) for pid in others)
+
+    def _family(self) -> list[int]:
+        """Return host, trial and all that came from it, orphans included."""
+        found = {self._trial_pid}
+        found |= {item.pid for item in children_of(self._trial_pid, self._root)}
+        session = processes_of_session(self._trial_pid, self._root)
+        found |= {item.pid for item in session}
         if self._host_pid is not None:
-            host = process_memory(self._host_pid)
-            host_private = host.private_bytes if host is not None else 0
-        total = sum(item.pss_bytes for item in family) - host_private
-        return max(0, total) + self.unmapped_bytes
-
-    def _family(self) -> list[ProcessMemory]:
-        pids = [self._trial_pid, *(child.pid for child in children_of(self._trial_pid))]
-        if self._host_pid is not None:
-            pids.append(self._host_pid)
-        found = (process_memory(pid) for pid in pids)
-        return [item for item in found if item is not None]
+            found.add(self._host_pid)
+        return sorted(found)
 
 
-def _shmem(item: ProcessMemory) -> int:
-    return item.pss_shmem_bytes or 0
+def is_busy(pid: int, root: Path = Path("/")) -> bool:
+    """Return whether a thread of a process runs, wants to run, or waits for a disk."""
+    folder = root / "proc" / str(pid) / "task"
+    for thread in numbers_in(folder) or []:
+        text = read_kernel_text(folder / str(thread) / "stat")
+        if text and parse_stat(text, ticks_per_s=1).state in "RD":
+            return True
+    return False
+
+
+def process_set(pid: int, root: Path = Path("/")) -> ProcessSet | None:
+    """Return the set of a process, None when it has ended or is not ours to read."""
+    folder = root / "proc" / str(pid)
+    # smaps_rollup came with Linux 4.14; smaps says the same, one mapping at a time.
+    text = read_kernel_text(folder / "smaps_rollup")
+    return parse_set(text or read_kernel_text(folder / "smaps") or "")
+
+
+def parse_set(text: str) -> ProcessSet | None:
+    """Read `smaps_rollup`, or sum over the mappings of `smaps`.
+
+    Returns:
+        The sums; None for an empty text, which is what an ended process leaves.
+    """
+    sums: dict[str, int] = {}
+    for name, kib in re.findall(r"^(\w+): +(\d+) kB$", text, re.MULTILINE):
+        sums[name] = sums.get(name, 0) + 1024 * int(kib)
+    if "Pss" not in sums:
+        return None
+    return ProcessSet(
+        pss_bytes=sums["Pss"] - sums.get("Pss_File", 0),
+        private_bytes=sums.get("Private_Dirty", 0),
+        resident_bytes=sums.get("Rss", 0),
+    )

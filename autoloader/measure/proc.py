@@ -258,12 +258,6 @@ def shm_space(path: Path = Path("/dev/shm")) -> SharedMemorySpace | None:  # noq
     )
 
 
-def shm_used_bytes(path: Path = Path("/dev/shm")) -> int | None:  # noqa: S108 - shared memory's own place
-    """Return the bytes in use in a shared-memory file system, None where absent."""
-    space = shm_space(path)
-    return space.used_bytes if space else None
-
-
 def _all_processes(root: Path) -> Iterator[ProcessStat]:
     for pid in numbers_in(root / "proc") or []:
         found = process_stat(pid, root)

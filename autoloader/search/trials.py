@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from autoloader.search.prediction import cannot_fit
+from autoloader.search.prediction import cannot_fit, shm_free_now
 from autoloader.units import format_bytes
 from autoloader.values.outcome import (
     Failure,
@@ -56,6 +56,7 @@ def run_trial(
         facts=stopwatch.facts,
         machine=stopwatch.machine,
         memory_bytes=memory_bytes,
+        shm_free_bytes=shm_free_now,
     )
     if failure is None:
         failure = passes.run()

@@ -50,6 +50,14 @@ class ChildHung(Exception):  # an event that the caller turns into a value
         self.seconds = seconds
 
 
+class ChildTooLarge(Exception):  # an event that the caller turns into a value
+    """The child and what came from it take more memory than they may."""
+
+    def __init__(self, taken_bytes: int) -> None:
+        super().__init__(taken_bytes)
+        self.taken_bytes = taken_bytes
+
+
 class Child:
     """A running child process.
 
@@ -105,7 +113,12 @@ class Child:
             send(self._orders, message)
 
     def answer(
-        self, board: StageBoard, *, stall_s: float, on_tick: Tick | None = None
+        self,
+        board: StageBoard,
+        *,
+        stall_s: float,
+        on_tick: Tick | None = None,
+        too_large: Callable[[], int | None] = lambda: None,
     ) -> dict[str, Any]:
         """Return the next message.
 
@@ -113,10 +126,12 @@ class Child:
             board: where the child tells its progress.
             stall_s: longest time without any.
             on_tick: called with stage and count about five times a second.
+            too_large: asked as often; the bytes that are taken, if they are too many.
 
         Raises:
             ChildDied: the process ended and nothing is left to read.
             ChildHung: no progress for `stall_s`.
+            ChildTooLarge: it takes more memory than it may.
         """
         seen = board.read()
         since = time.monotonic()
@@ -134,6 +149,9 @@ class Child:
                 seen, since = now, time.monotonic()
             elif time.monotonic() - since > stall_s:
                 raise ChildHung(*seen, time.monotonic() - since)
+            taken_bytes = too_large()
+            if taken_bytes is not None:
+                raise ChildTooLarge(taken_bytes)
             if on_tick is not None:
                 on_tick(*now)
         return self._messages.popleft()

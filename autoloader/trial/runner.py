@@ -24,8 +24,9 @@ from autoloader.trial.aftercare import (
     end_session,
     remove_folder,
 )
-from autoloader.trial.child import ChildDied, ChildHung, Tick
+from autoloader.trial.child import ChildDied, ChildHung, ChildTooLarge, Tick
 from autoloader.trial.explaining import explained, hung, read_suspects
+from autoloader.trial.guard import MemoryGuard, kernel_kills, named_by_kernel
 from autoloader.trial.hosting import HostKeeper, Isolation
 from autoloader.trial.judging import Shares, needs_shares, verdict_of
 from autoloader.trial.logs import death, last_number, tidy
@@ -57,6 +58,7 @@ class ProcessRunner:
         isolation: `auto` forks where it is safe.
         cpus: CPUs that trials may use; None: all of them.
         policy: what refuses a config, and when it counts as hung.
+        memory_bytes: what host, trial, workers and queue may take; None: no limit.
         on_tick: told stage and count of the running pass.
     """
 
@@ -70,12 +72,14 @@ class ProcessRunner:
         isolation: Isolation = "auto",
         cpus: int | None = None,
         policy: GatePolicy | None = None,
+        memory_bytes: int | None = None,
         on_tick: Tick | None = None,
     ) -> None:
         self._policy = policy or GatePolicy()
         self._reference = reference
         self._folder = folder
         self._tmp = tmp
+        self._memory_bytes = memory_bytes
         self._on_tick = on_tick
         self._number = last_number(folder)
         self._trial_pid: int | None = None
@@ -223,6 +227,9 @@ class ProcessRunner:
             epoch_end_bytes=tuple(answer["epoch_end_bytes"]),
             queued_bytes=answer["queued_bytes"],
             queue_was_full=answer["queue_was_full"],
+            resident_bytes=answer["resident_bytes"],
+            pinned_bytes=answer["pinned_bytes"],
+            accelerator_bytes=answer["accelerator_bytes"],
         )
 
     def _order(
@@ -262,11 +269,14 @@ class ProcessRunner:
         """Run one pass and clean up after it."""
         watch = SharedMemoryWatch()
         board = StageBoard.create(logs / "stage")
-        failed = True
+        killed, failed = kernel_kills(), True
         try:
             answer = self._ask(order, logs, board)
             failed = isinstance(answer, Failure)
-            return explained(answer, logs) if isinstance(answer, Failure) else answer
+            if isinstance(answer, Failure):
+                named = named_by_kernel(answer, before=killed, now=kernel_kills())
+                return explained(named, logs)
+            return answer
         finally:
             board.close()
             if self._trial_pid is not None:
@@ -289,14 +299,20 @@ class ProcessRunner:
             self._keeper.drop()
             return self._retry_fresh(order, logs, board)
         stall_s = self._stall_of(order.config)
+        guard = MemoryGuard(self._memory_bytes, host_pid=host.pid)
         host.order({"order": order.to_dict(), "board": str(logs / "stage")})
         result: dict[str, Any] | Failure | None = None
         try:
             while True:
-                message = host.answer(board, stall_s=stall_s, on_tick=self._on_tick)
+                message = host.answer(
+                    board,
+                    stall_s=stall_s,
+                    on_tick=self._on_tick,
+                    too_large=guard.over,
+                )
                 match message["event"]:
                     case "started":
-                        self._trial_pid = message["pid"]
+                        self._trial_pid = guard.trial_pid = message["pid"]
                         self._book.note(message["pid"])
                     case "result":
                         result = message
@@ -317,6 +333,9 @@ class ProcessRunner:
             return result or death(exc.code, order, logs, board, who="host")
         except ChildHung as exc:
             return self._hung(exc, order, logs)
+        except ChildTooLarge as exc:
+            self._end_at_once()
+            return guard.failure(exc.taken_bytes, phase=order.kind, logs=logs)
 
     def _retry_fresh(
         self, order: PassOrder, logs: Path, board: StageBoard
@@ -336,6 +355,13 @@ class ProcessRunner:
             self._trial_pid = None
         self._keeper.drop()
         return hung(exc, order, logs)
+
+    def _end_at_once(self) -> None:
+        """End trial and host without asking them: they take what others need."""
+        if self._trial_pid is not None:
+            end_session(self._trial_pid, patience_s=0.0)
+            self._trial_pid = None
+        self._keeper.drop()
 
     def _stall_of(self, config: LoaderConfig) -> float:
         if self._policy.hang_after_s is not None:

@@ -163,8 +163,8 @@ class Reading(Stored):
 class MemoryReading(Stored):
     """One untimed pass: memory of all processes together, at named moments.
 
-    Each value is the proportional set size of host, trial and workers, less what only
-    the host has, plus shared memory that no process has mapped.
+    Each value is the proportional set size of host, trial and workers, mapped files left
+    out, less what only the host has, plus shared memory file by file, each once.
     """
 
     full_queue_bytes: int
@@ -172,7 +172,7 @@ class MemoryReading(Stored):
     epoch_end_bytes: tuple[int, ...]
     """At the end of each epoch read to its end; empty in the search's short pass."""
     queued_bytes: int
-    """Part of the full queue that no process has mapped."""
+    """Part of the full queue's shared memory that is in no process's set."""
     queue_was_full: bool
     """Whether the queue was seen full; else the value is a lower bound."""
     resident_bytes: int | None = None

@@ -33,7 +33,9 @@ def answer(quick: bool = False) -> Answer:
         )
         for kept in (False, True)
     ]
-    found: dict[LoaderConfig, list[tuple[float, float]]] = {item: [] for item in configs}
+    found: dict[LoaderConfig, list[tuple[float, float]]] = {
+        item: [] for item in configs
+    }
     with (
         opened("slow_start", examples=400, length=LENGTH) as workload,
         PlainLoop(WORKLOADS, "slow_start", length=LENGTH) as plain,

@@ -76,9 +76,7 @@ def opened(
         examples: of the scope; None: as many as a reference of five seconds reads.
         arguments: of the attribute.
     """
-    source = SourceSpec(
-        spec=f"{file}:{attribute}", arguments=tuple(arguments.items())
-    )
+    source = SourceSpec(spec=f"{file}:{attribute}", arguments=tuple(arguments.items()))
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         tmp = make_tmp()
@@ -93,7 +91,6 @@ def opened(
             ),
             logs=at,
             tmp=tmp,
-            on_tick=lambda stage, done: None,
         )
         runner = ProcessRunner(source, reference, folder=folder / "trials", tmp=tmp)
         stack.enter_context(runner)

@@ -1,4 +1,4 @@
-"""Drive `plain_loop.py`: a loop with nothing of the package, in a process of its own."""
+"""Drive `plain_loop.py`: a loop without the package, in a process of its own."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ class PlainLoop:
 
     def _ask(self, **order: Any) -> float:
         if self._process.stdin is None or self._process.stdout is None:
-            raise RuntimeError("the plain loop has no pipes")
+            msg = "the plain loop has no pipes"
+            raise RuntimeError(msg)
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
         return float(json.loads(self._process.stdout.readline()))

@@ -22,7 +22,8 @@ def load(spec: str, arguments: dict[str, Any]) -> Any:
     sys.path.insert(0, str(Path(path).parent))
     found = importlib.util.spec_from_file_location("workload", path)
     if found is None or found.loader is None:
-        raise SystemExit(f"{path} cannot be imported")
+        msg = f"{path} cannot be imported"
+        raise SystemExit(msg)
     module = importlib.util.module_from_spec(found)
     sys.modules["workload"] = module
     found.loader.exec_module(module)
@@ -63,9 +64,7 @@ def main() -> None:
             rate = time_window(loader, order["warm"], order["steady"])
         else:
             init = found.worker_init_fn
-            loader = DataLoader(
-                found.dataset, worker_init_fn=init, **order["settings"]
-            )
+            loader = DataLoader(found.dataset, worker_init_fn=init, **order["settings"])
             if order["settings"].get("persistent_workers"):
                 time_epoch(loader)
             rate = time_epoch(loader)

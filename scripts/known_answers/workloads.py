@@ -89,6 +89,7 @@ def busy(length: int = 4096, steps: int = 10_000) -> Busy:
 
 
 def _slow_start(worker: int) -> None:
+    del worker
     time.sleep(0.5)
 
 

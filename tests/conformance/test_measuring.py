@@ -121,5 +121,6 @@ def test_a_deeper_queue_weighs_more(tmp_path: Path) -> None:
     assert shallow.queue_was_full
     assert deep.queue_was_full
     # ten batches more of 4 MiB each
-    grown = deep.full_queue_bytes - shallow.full_queue_bytes
-    assert 30 * MIB < grown < 60 * MIB
+    grown = deep.queued_bytes - shallow.queued_bytes
+    assert 38 * MIB < grown < 42 * MIB
+    assert deep.full_queue_bytes > shallow.full_queue_bytes + 30 * MIB

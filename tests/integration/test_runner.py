@@ -1,6 +1,7 @@
 """Real processes through the runner: hangs, fresh processes, measured values."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autoloader.measure.planning import wave_plan
-from autoloader.measure.proc import children_of
+from autoloader.measure.proc import children_of, process_stat
 from autoloader.measure.throughput import epoch_rate
 from autoloader.trial.aftercare import make_tmp
 from autoloader.trial.hosting import Isolation
@@ -17,7 +18,13 @@ from autoloader.trial.runner import ProcessRunner
 from autoloader.values.config import LoaderConfig
 from autoloader.values.gate import GatePolicy
 from autoloader.values.job import ReferenceOrder
-from autoloader.values.outcome import Failure, MemoryReading, Reading, Verdict
+from autoloader.values.outcome import (
+    Failure,
+    MemoryReading,
+    Reading,
+    Status,
+    Verdict,
+)
 from autoloader.values.scope import ScopeRequest, SourceSpec
 
 DATASETS = Path(__file__).parents[1] / "datasets.py"
@@ -32,11 +39,12 @@ def runner_of(
     *,
     isolation: Isolation = "auto",
     stall_s: float | None = None,
+    memory_bytes: int | None = None,
 ) -> Iterator[ProcessRunner]:
-    """Give a runner for one of the datasets, its reference read."""
+    """Give a runner for one of the datasets, or for a SPEC, its reference read."""
     tmp, read = make_tmp(), folder / "reference"
     read.mkdir()
-    source = SourceSpec(spec=f"{DATASETS}:{name}")
+    source = SourceSpec(spec=name if ":" in name else f"{DATASETS}:{name}")
     order = ReferenceOrder(source=source, request=ScopeRequest(), folder=str(read))
     reference = read_reference(order, logs=read, tmp=tmp)
     runner = ProcessRunner(
@@ -46,6 +54,7 @@ def runner_of(
         tmp=tmp,
         isolation=isolation,
         policy=GatePolicy(hang_after_s=stall_s),
+        memory_bytes=memory_bytes,
     )
     with runner:
         yield runner
@@ -110,3 +119,36 @@ def test_passes_are_forked_only_where_that_is_safe(
     assert memory.queue_was_full
     assert len(memory.epoch_end_bytes) == 2
     assert isolation_used == used
+
+
+@pytest.mark.slow
+def test_a_pass_that_takes_more_than_the_budget_is_ended(tmp_path: Path) -> None:
+    """Before the machine is in danger, and nothing of it is left."""
+    budget = 800 << 20
+    spec = f"{DATASETS.with_name('hungry.py')}:Hungry"
+    shared = _left_in_shared_memory()
+
+    with runner_of(spec, tmp_path, memory_bytes=budget) as runner:
+        failure = runner.gate(TWO_WORKERS, examples=1024)
+        left = [stat for stat in children_of(os.getpid()) if stat.state not in "ZX"]
+        alone = runner.weigh(LoaderConfig(num_workers=0, batch_size=8), examples=0)
+
+    assert isinstance(failure, Failure)
+    assert failure.status is Status.OUT_OF_MEMORY
+    assert failure.phase == "gate"
+    taken = re.fullmatch(
+        r"it took ([\d.]+) ([MG]iB) when it was ended; the budget is 800\.0 MiB",
+        failure.message,
+    )
+    assert taken is not None
+    assert float(taken[1]) * (1 if taken[2] == "MiB" else 1024) < 4 * 800
+    assert failure.hint == "raise --memory, or allow fewer workers"
+    assert left == []
+    assert _left_in_shared_memory() <= shared
+    assert isinstance(alone, MemoryReading)
+
+
+def _left_in_shared_memory() -> set[str]:
+    """Return the files of PyTorch's own whose maker has ended."""
+    names = {path.name for path in Path("/dev/shm").glob("torch_[0-9]*_*")}
+    return {name for name in names if process_stat(int(name.split("_")[1])) is None}

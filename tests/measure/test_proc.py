@@ -475,7 +475,6 @@ def test_shared_memory_that_is_absent_has_no_size(tmp_path: Path) -> None:
     absent = tmp_path / "shm"
 
     assert proc.shm_space(absent) is None
-    assert proc.shm_used_bytes(absent) is None
 
 
 def test_any_file_system_has_a_size(tmp_path: Path) -> None:
@@ -485,22 +484,3 @@ def test_any_file_system_has_a_size(tmp_path: Path) -> None:
     assert space
     assert space.total_bytes >= space.used_bytes + space.free_bytes
     assert min(space.total_bytes, space.used_bytes, space.free_bytes) >= 0
-
-
-@linux_only
-def test_shared_memory_that_nobody_maps_is_counted() -> None:
-    """A batch in flight is an open, removed file; no process's memory shows it."""
-    shm = Path("/dev/shm")
-    if not os.access(shm, os.W_OK):
-        pytest.skip("there is no shared memory to write to")
-    before = proc.shm_used_bytes()
-    path = shm / f"autoloader-test-{os.getpid()}"
-    with path.open("xb") as file:
-        path.unlink()
-        file.write(bytes(8 * MIB))
-        file.flush()
-        during = proc.shm_used_bytes()
-
-    assert before is not None
-    assert during is not None
-    assert during - before >= 7 * MIB

@@ -1,0 +1,158 @@
+"""Known answer: a timed pass reads what a plain loop over the same loader reads.
+
+The loop has nothing of the package in its process. Both read the same index list and
+time the same batches, in turns; rounds are added until the 95 % interval of the ratio
+is narrow enough to say yes or no.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from opening import WORKLOADS, opened
+from plain import PlainLoop
+from result import Answer
+
+from autoloader.audit.ledger import ScopeList
+from autoloader.measure.intervals import bounded_exp, lower_bound, upper_bound
+from autoloader.measure.planning import plan_pass
+from autoloader.measure.throughput import steady_rate
+from autoloader.values.config import LoaderConfig
+
+if TYPE_CHECKING:
+    from opening import Opened
+
+    from autoloader.values.job import PassPlan
+    from autoloader.values.outcome import Reading, Verdict
+
+PHOTOS = Path(__file__).parents[2] / "studies" / "photos" / "dataset.py"
+
+CASES: tuple[tuple[str, Path, str, int, int], ...] = (
+    ("photos", PHOTOS, "photos", 512, 32),
+    ("tiny", WORKLOADS, "tiny", 4096, 64),
+    ("3 MB tensors", WORKLOADS, "large", 256, 8),
+    ("10 ms waits", WORKLOADS, "waiting", 400, 16),
+)
+"""Name, file, attribute, examples of the scope, batch size."""
+
+WORKERS = (0, 2, 8)
+LIMIT = (0.97, 1.03)
+LOOKS = (8, 16, 32, 64, 128)
+"""Rounds after which the interval is looked at."""
+
+CELL_S = 240.0
+"""Most seconds for one workload and one number of workers."""
+
+
+def answer(quick: bool = False) -> Answer:
+    """Return the ratios of both ways of reading, cell by cell."""
+    lines = ["workload       workers  rounds  ratio  95 % interval"]
+    holds = True
+    for name, file, attribute, examples, size in CASES:
+        with (
+            opened(attribute, file=file, examples=examples) as workload,
+            PlainLoop(file, attribute) as plain,
+        ):
+            for workers in WORKERS:
+                config = LoaderConfig.canonical(num_workers=workers, batch_size=size)
+                ratios = _ratios(workload, plain, config, quick=quick)
+                low, high = _interval(ratios)
+                holds &= LIMIT[0] <= low and high <= LIMIT[1]
+                middle = math.exp(sum(ratios) / len(ratios))
+                lines.append(
+                    f"{name:13s}  {workers:7d}  {len(ratios):6d}  {middle:.3f}  "
+                    f"{low:.3f} to {high:.3f}"
+                )
+                print(lines[-1], file=sys.stderr, flush=True)
+    return Answer(
+        title="a timed pass beside a plain loop: ratio of steady rates within "
+        f"{LIMIT[0]} to {LIMIT[1]}",
+        lines=tuple(lines),
+        holds=holds,
+    )
+
+
+def _ratios(
+    workload: Opened, plain: PlainLoop, config: LoaderConfig, *, quick: bool
+) -> list[float]:
+    """Return log ratios by round, of rounds whose order changes each time."""
+    verdict = workload.gate(config)
+    plan = _plan(workload, config, verdict)
+    ratios: list[float] = []
+    begun = time.monotonic()
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(_indices(workload, config, plan), file)
+        file.flush()
+        indices = Path(file.name)
+        plain.window(config, plan, indices)  # not read: it fills the page cache
+        while True:
+            if len(ratios) % 2:
+                theirs = plain.window(config, plan, indices)
+                ours = _rate(workload, config, verdict, plan)
+            else:
+                ours = _rate(workload, config, verdict, plan)
+                theirs = plain.window(config, plan, indices)
+            ratios.append(math.log(ours / theirs))
+            if len(ratios) in LOOKS and _is_told(ratios):
+                return ratios
+            late = time.monotonic() - begun > (20.0 if quick else CELL_S)
+            if len(ratios) == LOOKS[-1] or (late and len(ratios) > 2):
+                return ratios
+
+
+def _rate(
+    workload: Opened, config: LoaderConfig, verdict: Verdict, plan: PassPlan
+) -> float:
+    return steady_rate(workload.time(config, verdict, plan))
+
+
+def _plan(workload: Opened, config: LoaderConfig, verdict: Verdict) -> PassPlan:
+    """Return the plan of a pass, whole epochs left out: a plain window is compared."""
+    first = _plan_after(workload, config, None)
+    return _plan_after(workload, config, workload.time(config, verdict, first))
+
+
+def _plan_after(
+    workload: Opened, config: LoaderConfig, known: Reading | None
+) -> PassPlan:
+    return plan_pass(
+        config,
+        facts=workload.reference.facts,
+        scope=replace(workload.reference.scope, epoch_examples=10**9),
+        cpus=64.0,
+        limit_s=10.0,
+        known=known,
+    )
+
+
+def _indices(workload: Opened, config: LoaderConfig, plan: PassPlan) -> list[int]:
+    """Return the list that the timed pass reads."""
+    listed = ScopeList.read(Path(workload.reference.folder))
+    found = listed.indices(range(len(listed.places)))
+    count = plan.total * (config.batch_size or 1)
+    return (found * -(-count // len(found)))[:count]
+
+
+def _interval(ratios: list[float]) -> tuple[float, float]:
+    low, high = lower_bound(ratios, 0.025), upper_bound(ratios, 0.025)
+    if low is None or high is None:
+        return 0.0, math.inf
+    return bounded_exp(low), bounded_exp(high)
+
+
+def _is_told(ratios: list[float]) -> bool:
+    low, high = _interval(ratios)
+    inside = LIMIT[0] <= low and high <= LIMIT[1]
+    outside = high < LIMIT[0] or low > LIMIT[1]
+    return inside or outside
+
+
+if __name__ == "__main__":
+    answer().print()
