@@ -4,6 +4,7 @@ Light to import: neither torch nor optuna nor pandas is loaded here.
 """
 
 from autoloader.errors import AutoloaderError
+from autoloader.export.readings import readings
 from autoloader.export.recommendation import OtherMachineWarning, Recommendation, load
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Recommendation",
     "__version__",
     "load",
+    "readings",
 ]
 
 __version__ = "0.1.0"

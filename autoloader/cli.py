@@ -14,14 +14,14 @@ import traceback
 from typing import TYPE_CHECKING, NoReturn
 
 import autoloader
-from autoloader.commands import check, machine, topics, tune
+from autoloader.commands import check, machine, measure, topics, tune
 from autoloader.errors import AutoloaderError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import FrameType
 
-_COMMANDS = (tune, check, machine, topics)
+_COMMANDS = (tune, check, measure, machine, topics)
 
 INTERRUPTED = 130
 BUG = 70
@@ -68,8 +68,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except AutoloaderError as exc:
         return _report(exc, wants_json=wants_json)
-    except KeyboardInterrupt:
-        _say("interrupted; the same command goes on where it stood", None)
+    except KeyboardInterrupt as exc:
+        notes = getattr(exc, "__notes__", ["the same command goes on where it stood"])
+        _say(f"interrupted; {notes[0]}", None)
         return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "autoloader"
 
 STOREYS: tuple[frozenset[str], ...] = (
     frozenset({"autoloader", "__main__", "cli", "commands"}),
-    frozenset({"checking", "diagnosis", "retuning", "tuning"}),
+    frozenset({"checking", "diagnosis", "measuring", "retuning", "tuning"}),
     frozenset({"report"}),
     frozenset({"export"}),
     frozenset({"trial"}),
@@ -35,6 +35,7 @@ NOT_EVEN_DOWN = {
 """Imports that point down and are wrong all the same."""
 
 FOR_TYPES_ONLY = {
+    ("report", "measuring"): "a report names the result that it is handed",
     ("report", "tuning"): "a report names the result that it is handed",
 }
 """Imports that point up, allowed under TYPE_CHECKING: nothing is loaded by them."""

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from autoloader.cli import build_parser
-from autoloader.commands import tune
+from autoloader.cli import build_parser, main
+from autoloader.commands import machine as machine_command
+from autoloader.commands import measure, tune
 from autoloader.commands.study_file import flags_of
 from autoloader.errors import UsageError
+from autoloader.measuring import MeasureRequest
 from autoloader.values.machine import Accelerator
 from tests.fakes import a_machine
 
@@ -83,3 +85,90 @@ def test_a_study_file_that_is_none_is_refused(
 
     with pytest.raises(UsageError, match=message):
         flags_of(file, parser_of_tune())  # type: ignore[arg-type]  # a parser
+
+
+def request_of(*flags: str) -> MeasureRequest:
+    """Return what `measure` is asked for by these flags."""
+    args = build_parser().parse_args(
+        ["measure", "--dataset", "tests.datasets:Honest", *flags]
+    )
+    return measure._request(args)
+
+
+def test_measure_has_the_time_that_its_rounds_take() -> None:
+    """Three minutes, unless a number of rounds or a budget is given."""
+    assert request_of().budget_s == 180.0
+    assert request_of("--rounds", "8").budget_s is None
+    assert request_of("--rounds", "8", "--budget", "90s").budget_s == 90.0
+
+
+def test_configs_of_measure_are_kept_in_order_and_not_merged() -> None:
+    """The same one twice shows the noise."""
+    request = request_of("--config", "num_workers=2", "--config", "num_workers=2")
+
+    assert request.configs == ("num_workers=2", "num_workers=2")
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--rounds", "2"), "--rounds must be a whole number of at least 3, got '2'"),
+        (
+            ("--batch-size", "0"),
+            "--batch-size must be a whole number of at least 1, got '0'",
+        ),
+        (
+            ("--config", "workers=2"),
+            "a config is name=value with names num_workers, prefetch_factor, "
+            "pin_memory, persistent_workers, batch_size, got 'workers=2'",
+        ),
+        (
+            ("--config", "num_workers=1") * 27,
+            "at most 26 configs can be compared, got 27",
+        ),
+        (
+            ("--budget", "soon"),
+            "a duration such as 90s, 3m or 1h30m is needed, got 'soon'",
+        ),
+    ],
+)
+def test_wrong_flags_of_measure_are_told_before_anything_starts(
+    flags: tuple[str, ...], message: str
+) -> None:
+    """The flag, the value, the rule."""
+    with pytest.raises(UsageError) as caught:
+        request_of(*flags)
+
+    assert caught.value.message == message
+
+
+@pytest.mark.parametrize(
+    ("notes", "said"),
+    [
+        ([], "autoloader: interrupted; the same command goes on where it stood\n"),
+        (
+            ["3 readings so far: .autoloader/measure-1/outcomes.jsonl"],
+            "autoloader: interrupted; 3 readings so far: "
+            ".autoloader/measure-1/outcomes.jsonl\n",
+        ),
+    ],
+)
+def test_an_interrupt_says_what_is_kept(
+    notes: list[str],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A tune goes on; a measuring begins anew, and its readings stay."""
+
+    def interrupted(args: Namespace) -> int:
+        exc = KeyboardInterrupt()
+        for note in notes:
+            exc.add_note(note)
+        raise exc
+
+    monkeypatch.setattr(machine_command, "run", interrupted)
+    code = main(["machine"])
+
+    assert code == 130
+    assert capsys.readouterr().err == said

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from autoloader.report.data import TuneReport
     from autoloader.report.live import LiveView
+    from autoloader.report.measure import MeasureReport
+    from autoloader.report.measure_view import LiveMeasure, PlainMeasure, QuietMeasure
     from autoloader.report.plain import PlainStatus, PlainView, QuietStatus, QuietView
     from autoloader.report.status import LiveStatus
     from autoloader.values.machine import Machine
@@ -74,6 +76,27 @@ def check_view(
     return PlainStatus(stream)
 
 
+def measure_view(
+    stream: TextIO, *, quiet: bool, dataset: str, machine: Machine, rounds: int | None
+) -> LiveMeasure | PlainMeasure | QuietMeasure:
+    """Return the view of a measuring that fits a stream, as a context manager.
+
+    Args:
+        stream: where progress goes; it stays open.
+        quiet: whether nothing is to be shown.
+        dataset: SPEC, as the user wrote it.
+        machine: where it runs.
+        rounds: how many there are to be; None: until each pair is settled.
+    """
+    from autoloader.report.measure_view import LiveMeasure, PlainMeasure, QuietMeasure
+
+    if quiet:
+        return QuietMeasure()
+    if moves_cursor(stream):
+        return LiveMeasure(stream, dataset=dataset, machine=machine, rounds=rounds)
+    return PlainMeasure(stream, dataset=dataset, machine=machine)
+
+
 def print_report(report: TuneReport, stream: TextIO | None = None) -> None:
     """Print the end of a tune; stdout where no stream is named."""
     from autoloader.report.table import draw
@@ -91,6 +114,13 @@ def print_check(check: Mapping[str, Any], stream: TextIO | None = None) -> None:
     from autoloader.report.check import draw
 
     _print(draw(check), stream)
+
+
+def print_measure(report: MeasureReport, stream: TextIO | None = None) -> None:
+    """Print the end of a measuring; stdout where no stream is named."""
+    from autoloader.report.measure_table import draw
+
+    _print(draw(report), stream)
 
 
 def print_machine(machine: Machine, stream: TextIO | None = None) -> None:

@@ -1,32 +1,29 @@
 """Race the finalists: read them in interleaved rounds until the choice is settled.
 
-Runs rounds and decides when to stop; what the rounds say is `search.standings`', what
-is chosen `search.selection`'s. Starts no process: a pass is a callable handed in.
+Says who runs in a round and when the race is decided. Rounds are run by
+`search.rounds`, judged by `search.standings`; what is chosen is `search.selection`'s.
 
 Each round reads every finalist once, every second round in reverse order, so that what
-drifts on the machine reaches all of them alike. There are looks after fixed numbers of
-rounds only, and they share the error between them: who looks after every round and
-stops at the first difference calls equal configs different in a third of all races.
+drifts on the machine reaches all of them alike. The looks share the error between them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from autoloader.search.rounds import Rounds, run_rounds
+from autoloader.search.rounds import StopReason as StopReason
 from autoloader.search.selection import simplicity
 from autoloader.search.standings import Judgement, Standings
 from autoloader.values.target import CONFIDENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from autoloader.search.standings import Round
     from autoloader.values.config import LoaderConfig
     from autoloader.values.target import Target
-
-    StopReason = Literal["settled", "deadline", "all_rounds", "nothing_left"]
 
 LOOKS = (6, 12, 24)
 """Rounds after which the standings are looked at; a race has no more than the last."""
@@ -132,35 +129,29 @@ def run_race(
         on_round: called after each round with its number, from 1, and its rates.
     """
     field = _Field(finalists, background)
-    timer = _Timer(read, deadline, clock)
-    rounds: list[Round] = []
-    looks: list[int] = []
 
-    def race(reason: StopReason) -> Race:
+    def race(found: Rounds[LoaderConfig]) -> Race:
         return Race(
-            rounds=tuple(rounds),
-            stopped_because=reason,
-            looks=tuple(looks),
-            dropped=tuple(field.dropped),
+            rounds=found.rates,
+            stopped_because=found.stopped_because,
+            looks=found.looks,
+            dropped=found.dropped,
             confidence=confidence,
         )
 
-    while field.left:
-        line_up = field.line_up(len(rounds))
-        complete = len(rounds) == LOOKS[-1]
-        if complete or timer.would_pass_deadline(line_up):
-            looks += [len(rounds)] if rounds else []
-            return race("all_rounds" if complete else "deadline")
-        if len(rounds) in LOOKS:
-            looks.append(len(rounds))
-            if is_settled(race("settled").standings(target), batch_sizes):
-                return race("settled")
-        rates = timer.run(line_up)
-        rounds.append(rates)
-        field.drop(config for config, rate in rates.items() if rate is None)
-        if on_round is not None:
-            on_round(len(rounds), rates)
-    return race("nothing_left")
+    return race(
+        run_rounds(
+            read,
+            field.line_up,
+            looks=LOOKS,
+            deadline=deadline,
+            clock=clock,
+            is_settled=lambda found: is_settled(
+                race(found).standings(target), batch_sizes
+            ),
+            on_round=on_round,
+        )
+    )
 
 
 def is_settled(standings: Standings, batch_sizes: Sequence[int | None]) -> bool:
@@ -179,7 +170,7 @@ def is_settled(standings: Standings, batch_sizes: Sequence[int | None]) -> bool:
 
 
 class _Field:
-    """Who is still in the race, and in which order they run."""
+    """Who is in the race, and in which order they run."""
 
     def __init__(
         self, finalists: Sequence[LoaderConfig], background: Sequence[LoaderConfig]
@@ -190,67 +181,19 @@ class _Field:
             for config in dict.fromkeys(background)
             if config not in self._finalists
         ]
-        self.dropped: list[LoaderConfig] = []
 
-    @property
-    def left(self) -> bool:
-        """Whether anybody is."""
-        return bool(self._finalists or self._background)
-
-    def line_up(self, number: int) -> list[LoaderConfig]:
+    def line_up(
+        self, number: int, dropped: Collection[LoaderConfig]
+    ) -> list[LoaderConfig]:
         """Return who runs in round `number`, from 0, in the order of running.
 
         Background configs run by turns before and after the finalists; where these
         are all gone, in every round.
         """
-        if number % BACKGROUND_EVERY and self._finalists:
-            return self._finalists[::-1]
+        finalists = [item for item in self._finalists if item not in dropped]
+        background = [item for item in self._background if item not in dropped]
+        if number % BACKGROUND_EVERY and finalists:
+            return finalists[::-1]
         if number // BACKGROUND_EVERY % 2:
-            return [*self._background, *self._finalists]
-        return [*self._finalists, *self._background]
-
-    def drop(self, configs: Iterable[LoaderConfig]) -> None:
-        """Take configs out for the rest of the race."""
-        for config in configs:
-            self.dropped.append(config)
-            for entered in (self._finalists, self._background):
-                if config in entered:
-                    entered.remove(config)
-
-
-class _Timer:
-    """Runs rounds, and tells from past ones how long the next will take."""
-
-    def __init__(
-        self,
-        read: Callable[[LoaderConfig], float | None],
-        deadline: float,
-        clock: Callable[[], float],
-    ) -> None:
-        self._read = read
-        self._deadline = deadline
-        self._clock = clock
-        self._seconds: dict[LoaderConfig, list[float]] = {}
-
-    def would_pass_deadline(self, line_up: Sequence[LoaderConfig]) -> bool:
-        """Return whether a round is expected to end after the deadline.
-
-        Who has not run yet counts as taking no time, so that a first round starts
-        whenever there is any time left.
-        """
-        known = [self._seconds[config] for config in line_up if config in self._seconds]
-        expected_s = sum(fmean(seconds) for seconds in known)
-        now = self._clock()
-        return now >= self._deadline or now + expected_s > self._deadline
-
-    def run(self, line_up: Sequence[LoaderConfig]) -> dict[LoaderConfig, float | None]:
-        """Return the rates of a round, cut short where the deadline passes in it."""
-        rates: dict[LoaderConfig, float | None] = {}
-        for config in line_up:
-            began = self._clock()
-            if rates and began >= self._deadline:
-                break
-            rate = self._read(config)
-            rates[config] = rate if rate is not None and rate > 0 else None
-            self._seconds.setdefault(config, []).append(self._clock() - began)
-        return rates
+            return [*background, *finalists]
+        return [*finalists, *background]

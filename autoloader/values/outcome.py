@@ -163,8 +163,8 @@ class Reading(Stored):
 class MemoryReading(Stored):
     """One untimed pass: memory of all processes together, at named moments.
 
-    Each value is the proportional set size of host, trial and workers, mapped files left
-    out, less what only the host has, plus shared memory file by file, each once.
+    Each value is the proportional set size of host, trial and workers, mapped files
+    left out, less what only the host has, plus shared memory by its files, each once.
     """
 
     full_queue_bytes: int
