@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from autoloader.errors import UsageError
 from autoloader.measure.throughput import epoch_rate
 from autoloader.search.budget import REFERENCE_SHARE, Budget
+from autoloader.search.comparison import LOOKS
 from autoloader.search.contenders import Contender, contenders_of
 from autoloader.search.measure_folder import make_measure_folder, write_study
-from autoloader.search.race import LOOKS
 from autoloader.search.record import Record
 from autoloader.search.side_by_side import SideBySide, read_side_by_side
 from autoloader.search.stopwatch import PASS_SHARE, Stopwatch

@@ -57,7 +57,7 @@ def add_parser(commands: Any) -> None:
     effort.add_argument(
         "--rounds",
         metavar="N",
-        help="run so many; default: until each pair is settled, 24 at most",
+        help="run so many; default: until each pair is settled, 96 at most",
     )
     effort.add_argument(
         "--budget",

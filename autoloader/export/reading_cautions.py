@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from autoloader.export.scope_section import cache_cautions
 from autoloader.measure.intervals import median
 from autoloader.measure.noise import BUSY_SHARE, taken_cpu
-from autoloader.measure.planning import STEADY_BATCHES
 from autoloader.measure.throughput import has_steady_window
 
 if TYPE_CHECKING:
@@ -23,6 +22,9 @@ if TYPE_CHECKING:
 
 THROTTLED_SHARE = 0.05
 """Part of the CPUs that a quota may hold back, by the median, without a caution."""
+
+LEAST_BATCHES = 4
+"""Batches of a steady window below which it is short, however few the workers are."""
 
 
 def reading_cautions(
@@ -55,8 +57,7 @@ def _busy(readings: Sequence[Reading], machine: Machine) -> dict[str, Any] | Non
         "code": "machine_busy",
         "count": len(readings),
         "message": f"other programs took {taken:.1f} of {cpus} CPUs meanwhile",
-        "hint": "rates and ratios hold for a machine as busy as this; measure an idle "
-        "one",
+        "hint": "rates and ratios hold for a machine as busy as this",
     }
 
 
@@ -81,7 +82,7 @@ def _short(readings: Sequence[Reading]) -> dict[str, Any] | None:
         for item in readings
         if not item.epoch_ends_s
         and has_steady_window(item)
-        and item.steady_batches < min(STEADY_BATCHES, 2 * max(item.num_workers, 1))
+        and item.steady_batches < max(LEAST_BATCHES, 2 * max(item.num_workers, 1))
     ]
     if not short:
         return None

@@ -17,8 +17,7 @@ from autoloader.report.measure_cautions import cautions_of
 from autoloader.report.measure_rows import MeasureRow, counted_readings, rows_of
 from autoloader.report.scope_words import scope_words
 from autoloader.report.sentences import compared, resources
-from autoloader.search.comparison import RUN_ERROR, Pair, PairVerdict
-from autoloader.search.race import LOOKS
+from autoloader.search.comparison import LOOKS, RUN_ERROR, Pair, PairVerdict
 from autoloader.units import format_rate, format_seconds
 from autoloader.values.target import INDIFFERENCE
 

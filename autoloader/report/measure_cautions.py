@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autoloader.export.scope_section import cache_cautions
-from autoloader.measure.intervals import median
-from autoloader.measure.noise import BUSY_SHARE, taken_cpu
+from autoloader.export.reading_cautions import reading_cautions
 from autoloader.measure.throughput import has_steady_window
 from autoloader.report.data import ReportedCaution
 from autoloader.report.measure_rows import counted_readings
@@ -27,8 +25,7 @@ def cautions_of(result: MeasureResult) -> tuple[ReportedCaution, ...]:
         *_of_dataset(result),
         *_of_gate(result),
         *_baseline(result),
-        *_busy(result),
-        *_cache(result),
+        *_readings(result),
         *_batch_sizes(result),
         *_epoch(result),
         *_windows(result),
@@ -70,28 +67,10 @@ def _baseline(result: MeasureResult) -> Iterator[ReportedCaution]:
     )
 
 
-def _busy(result: MeasureResult) -> Iterator[ReportedCaution]:
-    """Caution where other programs had much of the machine while it was measured."""
-    readings = [
-        reading
-        for item in _with_speed(result)
-        for reading in counted_readings(item.readings)
-    ]
-    if not readings:
-        return
-    cpus = result.machine.effective_cpus
-    taken = median([taken_cpu(item) for item in readings])
-    if taken >= BUSY_SHARE * cpus:
-        yield ReportedCaution(
-            code="machine_busy",
-            message=f"other programs took {taken:.1f} of {cpus:g} CPUs meanwhile",
-            hint="rates and ratios hold for a machine as busy as this",
-        )
-
-
-def _cache(result: MeasureResult) -> Iterator[ReportedCaution]:
+def _readings(result: MeasureResult) -> Iterator[ReportedCaution]:
     readings = [reading for item in result.measured for reading in item.readings]
-    for found in cache_cautions(readings, result.reference.facts):
+    facts, machine = result.reference.facts, result.machine
+    for found in reading_cautions(readings, facts, machine):
         yield ReportedCaution(
             code=found["code"], message=found["message"], hint=found["hint"]
         )

@@ -20,7 +20,7 @@ from autoloader.report.progress import rate_of
 from autoloader.report.region import Region
 from autoloader.report.sentences import FATES, resources
 from autoloader.report.surface import console_on, writable
-from autoloader.search.race import LOOKS
+from autoloader.search.comparison import LOOKS
 from autoloader.units import format_rate
 
 if TYPE_CHECKING:

@@ -55,7 +55,8 @@ def run_rounds(
         line_up: given the number of a round, from 0, and who was dropped: who runs in
             it, in order; nobody ends the rounds.
         looks: rounds after which it may be settled; the last one ends it.
-        deadline: time of `clock` that no round is expected to pass.
+        deadline: time of `clock` that no round but the first is expected to pass: with
+            none, nothing could be said.
         clock: seconds, monotonic.
         is_settled: whether the rounds so far, a look just made, tell enough.
         on_round: called after each round with its number, from 1, and its rates.
@@ -75,14 +76,14 @@ def run_rounds(
 
     while keys := line_up(len(rates), dropped):
         complete = len(rates) == looks[-1]
-        if complete or timer.would_pass_deadline(keys):
+        if complete or (rates and timer.would_pass_deadline(keys)):
             looked += [len(rates)] if rates else []
             return so_far("all_rounds" if complete else "deadline")
         if len(rates) in looks:
             looked.append(len(rates))
             if is_settled(so_far("settled")):
                 return so_far("settled")
-        latest = timer.run(keys)
+        latest = timer.run(keys, must_end=not rates)
         rates.append(latest)
         dropped += [key for key, rate in latest.items() if rate is None]
         if on_round is not None:
@@ -107,20 +108,24 @@ class _Timer(Generic[Key]):
     def would_pass_deadline(self, keys: Sequence[Key]) -> bool:
         """Return whether a round is expected to end after the deadline.
 
-        Who has not run yet counts as taking no time, so that a first round starts
-        whenever there is any time left.
+        Who has not run yet counts as taking no time.
         """
         known = [self._seconds[key] for key in keys if key in self._seconds]
         expected_s = sum(fmean(seconds) for seconds in known)
         now = self._clock()
         return now >= self._deadline or now + expected_s > self._deadline
 
-    def run(self, keys: Sequence[Key]) -> dict[Key, float | None]:
-        """Return the rates of a round, cut short where the deadline passes in it."""
+    def run(self, keys: Sequence[Key], *, must_end: bool) -> dict[Key, float | None]:
+        """Return the rates of a round, cut short where the deadline passes in it.
+
+        Args:
+            keys: who runs.
+            must_end: whether it is run to its end all the same.
+        """
         rates: dict[Key, float | None] = {}
         for key in keys:
             began = self._clock()
-            if rates and began >= self._deadline:
+            if rates and not must_end and began >= self._deadline:
                 break
             rate = self._read(key)
             rates[key] = rate if rate is not None and rate > 0 else None

@@ -12,8 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from autoloader.search.comparison import Comparison
-from autoloader.search.race import LOOKS
+from autoloader.search.comparison import LOOKS, Comparison
 from autoloader.search.rounds import Rounds, run_rounds
 
 if TYPE_CHECKING:

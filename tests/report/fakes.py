@@ -119,16 +119,16 @@ def config(workers: int, **settings: Any) -> LoaderConfig:
 
 
 def reading(rate: float, purpose: str = "search") -> Reading:
-    """Return a reading of one epoch at a rate."""
+    """Return a reading of one epoch of four batches at a rate."""
     seconds = 1000 / rate
     return Reading(
         purpose=purpose,
         num_workers=0,
         kept=False,
-        arrivals_s=(seconds,),
-        counts=(1000,),
+        arrivals_s=tuple(seconds * quarter / 4 for quarter in range(1, 5)),
+        counts=(250,) * 4,
         warm_batches=0,
-        steady_batches=1,
+        steady_batches=4,
         total_s=seconds,
         epoch_examples=1000,
     )

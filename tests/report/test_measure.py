@@ -158,7 +158,7 @@ def test_a_pair_is_told_in_one_sentence() -> None:
 
     assert statements == [
         "C is 2.61\u00d7 as fast as A (2.60\u00d7\u20132.61\u00d7)",
-        "B is 2.60\u00d7 as fast as A (2.59\u00d7\u20132.60\u00d7)",
+        "B is 2.60\u00d7 as fast as A (2.59\u00d7\u20132.61\u00d7)",
         "C and B are equally fast, within 3 %",
     ]
     assert found.state == "settled"
@@ -173,10 +173,10 @@ def test_what_cannot_be_told_says_what_would_tell() -> None:
 
     assert found.state == report.state == "undecided"
     assert [item.words for item in report.statements] == [
-        "cannot tell A from B: 0.91\u00d7\u20131.11\u00d7 after 24 rounds"
+        "cannot tell A from B: 0.95\u00d7\u20131.04\u00d7 after 96 rounds"
     ]
     assert report.hint == (
-        "about 315 rounds would tell (--rounds 315); others took 0.4 of 2.5 CPUs "
+        "about 492 rounds would tell (--rounds 492); others took 0.4 of 2.5 CPUs "
         "meanwhile"
     )
     assert report.certainty is None
@@ -316,7 +316,7 @@ def test_an_epoch_of_unknown_length_is_a_caution() -> None:
 
 def test_without_a_steady_window_there_is_no_steady_rate() -> None:
     """It is told, and the table has a dash."""
-    short = result({"A": 200.0, "B": 400.0}, warm_batches=1)
+    short = result({"A": 200.0, "B": 400.0}, warm_batches=4)
     report = MeasureReport.of(short)
 
     assert cautions(short)["no_steady_window"] == (
@@ -373,7 +373,7 @@ def test_the_json_has_every_reading_and_every_pair() -> None:
     assert first["dataloader"]["num_workers"] == 0
     assert first["epoch_rate"]["median"] == pytest.approx(200, rel=0.01)
     assert len(first["readings"]) == 1 + data["rounds"] == 7
-    assert first["readings"][0]["arrivals_s"] == [5.0]
+    assert first["readings"][0]["arrivals_s"] == [1.25, 2.5, 3.75, 5.0]
     assert first["readings"][0]["epoch_rate"] == 200.0
     assert data["confidence"] == 0.98
     assert data["looks"] == [6]
@@ -413,7 +413,7 @@ def test_a_line_is_written_for_each_event() -> None:
 
 @pytest.mark.parametrize(
     ("rounds", "words"),
-    [(None, "2 rounds; looked at after 6, 12 or 24"), (9, "2 rounds of 9")],
+    [(None, "2 rounds; looked at after 6, 12, 24, 48 or 96"), (9, "2 rounds of 9")],
 )
 def test_a_terminal_has_a_region_that_is_gone_in_the_end(
     rounds: int | None, words: str

@@ -10,6 +10,7 @@ import pytest
 
 from autoloader.measure.intervals import Interval
 from autoloader.search.comparison import (
+    LOOKS,
     RUN_ERROR,
     Comparison,
     Pair,
@@ -167,8 +168,10 @@ def test_an_undecided_pair_is_told_where_it_is_the_only_one() -> None:
 def test_pairs_and_looks_share_the_error() -> None:
     """The last look takes what is left."""
     assert pair_error(2, 0, is_last=True) == pytest.approx(RUN_ERROR)
-    assert pair_error(2, 0, is_last=False) == pytest.approx(RUN_ERROR / 3)
-    assert pair_error(2, 1, is_last=True) == pytest.approx(RUN_ERROR * 2 / 3)
+    assert pair_error(2, 0, is_last=False) == pytest.approx(RUN_ERROR * 6 / 96)
+    assert pair_error(2, 1, is_last=True) == pytest.approx(RUN_ERROR * 90 / 96)
+    looks = [pair_error(2, made, is_last=False) for made in range(len(LOOKS))]
+    assert sum(looks) == pytest.approx(RUN_ERROR)
     assert pair_error(4, 0, is_last=True) == pytest.approx(RUN_ERROR / 6)
 
 

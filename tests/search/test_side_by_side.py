@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from autoloader.search.comparison import PairVerdict
-from autoloader.search.race import LOOKS
+from autoloader.search.comparison import LOOKS, PairVerdict
 from autoloader.search.side_by_side import SideBySide, read_side_by_side
 
 Rates = Mapping[str, float | Sequence[float | None] | None]
@@ -91,12 +90,12 @@ def test_the_deadline_ends_it_before_a_round_that_would_pass_it() -> None:
     assert found.rounds.looks == (4,)
 
 
-def test_without_any_time_left_nothing_is_read() -> None:
-    """Each pair is unknown then."""
+def test_without_any_time_left_one_round_is_read() -> None:
+    """Each pair is unknown then, but its ratio is told."""
     found = Track({"A": 1.0, "B": 2.0}).run(deadline=0.0)
 
-    assert found.rounds.rates == ()
-    assert found.comparison().pairs[0].ratio is None
+    assert found.rounds.rates == ({"A": 1.0, "B": 2.0},)
+    assert found.comparison().pairs[0].verdict is PairVerdict.UNDECIDED
 
 
 def test_who_fails_leaves_and_the_others_go_on() -> None:
