@@ -10,7 +10,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from autoloader.measure.throughput import steady_rate, steady_window_s
+from autoloader.measure.throughput import steady_rate, steady_window_s, warm_s
 from autoloader.values.job import PassPlan
 
 if TYPE_CHECKING:
@@ -27,9 +27,14 @@ STEADY_WAVES = 4
 STEADY_BATCHES = 8
 """Least batches of a steady window, for few workers."""
 
-LEAST_WINDOW_S = 0.5
-"""Seconds that a steady window should last: a hundred times what a scheduler lets a
-process wait for a CPU (some milliseconds)."""
+LEAST_WARM_S = 0.3
+"""Seconds that a warm-up should last: where batches take 2 ms, two waves of them end
+before the workers have copied the pages that they share with the process they were
+forked from."""
+
+LEAST_WINDOW_S = 1.0
+"""Seconds that a steady window should last: hundreds of times what a scheduler lets a
+process wait for a CPU, and more than a pass costs besides."""
 
 MOST_BATCHES = 20_000
 """Batches of a pass, however fast they are."""
@@ -71,11 +76,11 @@ def plan_pass(
 ) -> PassPlan:
     """Return what a timed pass of a config reads.
 
-    Four waves and at least eight batches are the rule. More where an earlier reading
-    shows that they last less than `LEAST_WINDOW_S`; fewer where they would take longer
-    than `limit_s`. Where the user's whole epoch is no longer than that, whole epochs
-    are read, one after the other, start and end of each included. A cold pass reads
-    nothing twice.
+    The rule: two waves to warm up, four waves and at least eight batches as window.
+    More where an earlier reading shows that they last less than `LEAST_WARM_S` and
+    `LEAST_WINDOW_S`; fewer where they would take longer than `limit_s`. Where the
+    user's whole epoch is no longer than that, whole epochs are read, one after the
+    other, start and end of each included. A cold pass reads nothing twice.
 
     Args:
         config: what is timed.
@@ -86,7 +91,7 @@ def plan_pass(
         known: an earlier reading of the config; None: it is the first.
     """
     batch_s = _batch_s(config, facts, cpus, known)
-    plan = wave_plan(config.num_workers, _waves(config, known))
+    plan = _long_enough(config, None if known is None else batch_s)
     if plan.total * batch_s > limit_s:
         plan = _shortened(config.num_workers, batch_s, limit_s)
     is_cold = scope.cache == "cold"
@@ -112,14 +117,14 @@ def is_too_short(reading: Reading) -> bool:
             and len(reading.epoch_ends_s) < MOST_EPOCHS
             and reading.cache == "warm"
         )
-    window_s = steady_window_s(reading)
     can_grow = (
         len(reading.arrivals_s) < MOST_BATCHES
         and reading.steady_batches > 0
         and len(reading.arrivals_s) >= reading.warm_batches + reading.steady_batches
         and reading.cache == "warm"
     )
-    return can_grow and window_s < LEAST_WINDOW_S / 2
+    warming_s, window_s = warm_s(reading) or 0.0, steady_window_s(reading)
+    return can_grow and (window_s < LEAST_WINDOW_S / 2 or warming_s < LEAST_WARM_S / 2)
 
 
 def _plan(num_workers: int, warm: int, steady: int) -> PassPlan:
@@ -129,14 +134,26 @@ def _plan(num_workers: int, warm: int, steady: int) -> PassPlan:
     )
 
 
-def _waves(config: LoaderConfig, known: Reading | None) -> int:
-    """Return the waves that fill the least window, by an earlier reading."""
-    window_s = 0.0 if known is None else steady_window_s(known)
-    if known is None or known.epoch_ends_s or window_s <= 0:
-        return STEADY_WAVES
+def _long_enough(config: LoaderConfig, batch_s: float | None) -> PassPlan:
+    """Return the waves of the rule, or as many as last long enough.
+
+    Args:
+        config: what is timed.
+        batch_s: seconds from batch to batch, as they were read; None: not known.
+    """
+    plan = wave_plan(config.num_workers)
+    if batch_s is None:
+        return plan
     wave = max(config.num_workers, 1)
-    waves = math.ceil(known.steady_batches / wave * LEAST_WINDOW_S / window_s)
-    return max(STEADY_WAVES, min(waves, MOST_BATCHES // wave))
+    wave_s = max(batch_s * wave, 1e-9)
+    warm, steady = (
+        min(max(batches // wave, math.ceil(least_s / wave_s)), MOST_BATCHES // wave)
+        for batches, least_s in (
+            (plan.warm_batches, LEAST_WARM_S),
+            (plan.steady_batches, LEAST_WINDOW_S),
+        )
+    )
+    return _plan(config.num_workers, warm, steady)
 
 
 def _examples(config: LoaderConfig, facts: DatasetFacts) -> float:

@@ -26,6 +26,10 @@ IN_VAIN = 2
 """Repeats in a row that were spoiled as well, after which none is made any more: the
 machine is busy for good, and rounds will have to cancel that."""
 
+MOST_TOO_SHORT = 4
+"""Readings in a row to find out how long a pass must be. The first batches of a process
+are slow, so that a few of them foretell too long a time for the others."""
+
 PASS_SHARE = 0.05
 """Part of the budget that one pass should not exceed."""
 
@@ -65,7 +69,7 @@ class Stopwatch:
         if isinstance(first, Failure):
             return first
         taken = [first]
-        if is_too_short(first):
+        while is_too_short(taken[-1]) and len(taken) < MOST_TOO_SHORT:
             failure = self._again(taken, config, verdict, purpose, "too_short")
             if failure is not None:
                 return failure

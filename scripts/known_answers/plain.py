@@ -25,17 +25,27 @@ class PlainLoop:
     """
 
     def __init__(self, file: Path, attribute: str, **arguments: Any) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, _LOOP, f"{file}:{attribute}", json.dumps(arguments)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        self._command = [
+            sys.executable, _LOOP, f"{file}:{attribute}", json.dumps(arguments),
+        ]  # fmt: skip
+        self._process = self._start()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self._end()
+
+    def begin_anew(self) -> None:
+        """Go on in another process."""
+        self._end()
+        self._process = self._start()
+
+    def _start(self) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        return subprocess.Popen(self._command, stdin=pipe, stdout=pipe, text=True)
+
+    def _end(self) -> None:
         if self._process.stdin is not None:
             self._process.stdin.close()
         self._process.wait()

@@ -148,7 +148,7 @@ def test_short_epochs_are_read_whole() -> None:
 
 def test_an_epoch_about_as_long_as_a_pass_is_read_once() -> None:
     """It needs no model then: its rate is its examples by its seconds."""
-    assert planned(example_s=0.01, scope=a_scope(250)).epochs == 1
+    assert planned(example_s=0.02, scope=a_scope(250)).epochs == 1
 
 
 def test_an_epoch_longer_than_a_pass_is_not_read_whole() -> None:
