@@ -108,8 +108,8 @@ def run(
 
 
 def runner_of(**changes: Any) -> Runner:
-    """Return a runner with 300 examples a second for each worker."""
-    return Runner(rate=lambda config: 300.0 * (config.num_workers or 0.5), **changes)
+    """Return a runner with 100 examples a second for each worker."""
+    return Runner(rate=lambda config: 100.0 * (config.num_workers or 0.5), **changes)
 
 
 def test_configs_are_read_side_by_side_until_they_are_settled(

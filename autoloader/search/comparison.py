@@ -3,10 +3,10 @@
 Pure: rounds of rates in, ratios and verdicts out. Configs go by a name, not by their
 settings, so that equal ones can be compared with each other.
 
-The ratio of two configs is judged by the rounds that both ran, on logarithms, with
-Student's t (`measure.intervals`). One error is shared by all looks and all pairs: of
-runs whose configs are all equally fast, a share of `RUN_ERROR` at most says of any pair
-that it differs.
+The ratio of two configs is judged by the rounds that both ran, on logarithms: by
+Student's t (`measure.intervals`) while they are few, then by ranks (`measure.ranks`).
+One error is shared by all looks and all pairs: of runs whose configs are all equally
+fast, a share of `RUN_ERROR` at most says of any pair that it differs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from itertools import combinations, pairwise
 from statistics import fmean
 from typing import Any
 
-from autoloader.measure.intervals import Interval, bounded_exp, log_ratios
+from autoloader.measure.intervals import Interval, bounded_exp, log_ratios, median
+from autoloader.measure.ranks import signed_rank_interval
 from autoloader.values.target import INDIFFERENCE
 
 RUN_ERROR = 0.02
@@ -29,6 +30,10 @@ LOOKS = (6, 12, 24, 48, 96)
 """Rounds after which the pairs are looked at, and no others. On a machine whose
 neighbouring readings differ by 16 % (`scripts/known_answers/recorded`), a difference of
 10 % was found in a third of races of 24 rounds."""
+
+LEAST_RANKED = 12
+"""Rounds from which on ratios are judged by ranks: fewer cannot give so small an error;
+large differences are seen by Student's t before."""
 
 NamedRound = Mapping[str, float | None]
 """Epoch rate of each config of a round by its name; None: its pass failed."""
@@ -221,12 +226,22 @@ def pair_error(entered: int, looks_made: int, *, is_last: bool) -> float:
 
 
 def _pair(a: str, b: str, ratios: Sequence[float], error: float) -> Pair:
-    interval = (
-        Interval.of([bounded_exp(ratio) for ratio in ratios], error=error)
-        if ratios
-        else None
-    )
-    return Pair(a=a, b=b, ratio=interval, rounds=len(ratios))
+    return Pair(a=a, b=b, ratio=_interval(ratios, error), rounds=len(ratios))
+
+
+def _interval(ratios: Sequence[float], error: float) -> Interval | None:
+    """Return the interval of log ratios as one of ratios; None where there are none."""
+    if not ratios:
+        return None
+    multiples = [bounded_exp(ratio) for ratio in ratios]
+    by_ranks = None
+    if len(ratios) >= LEAST_RANKED:
+        by_ranks = signed_rank_interval(ratios, error)
+    if by_ranks is None:
+        return Interval.of(multiples, error=error)
+    middle = median(multiples)
+    low, high = bounded_exp(by_ranks[0]), bounded_exp(by_ranks[1])
+    return Interval(median=middle, low=min(low, middle), high=max(high, middle))
 
 
 def _mean_log(rates: Sequence[float | None]) -> float:

@@ -66,7 +66,7 @@ def test_it_ends_at_the_first_look_that_settles_each_pair() -> None:
 
 def test_noise_takes_all_rounds_and_ends_undecided() -> None:
     """The last look is the end."""
-    found = Track({"A": NOISY, "B": NOISY[::-1]}).run()
+    found = Track({"A": NOISY, "B": [1.02 * rate for rate in NOISY[::-1]]}).run()
 
     assert found.rounds.looks == LOOKS
     assert found.rounds.stopped_because == "all_rounds"
