@@ -25,6 +25,8 @@ _COMMANDS = (tune, check, measure, machine, topics)
 
 INTERRUPTED = 130
 BUG = 70
+BROKEN_PIPE = 141
+"""As of a program that the signal for it ended: whoever read the output has left."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -61,6 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     wants_json = "--json" in arguments
+    _stand_in_for_closed_streams()
     restore = _interrupt_once()
     try:
         parsed = _parse(arguments)
@@ -74,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 0
+        return BROKEN_PIPE
     except Exception as exc:  # noqa: BLE001  # the last resort: it is a bug
         traceback.print_exc()
         _say(f"this is a bug of autoloader: {type(exc).__name__}: {exc}", None)
@@ -130,6 +133,21 @@ def _say(message: str, hint: str | None) -> None:
     from autoloader.report.console import print_error  # rich
 
     print_error(message, hint, sys.stderr)
+
+
+def _stand_in_for_closed_streams() -> None:
+    """Open what was closed before the start, so that nothing of ours gets its number.
+
+    A pipe to a child that became number 1 would be lost there, under the log.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            found = os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+            mode = "w" if number else "r"
+            stream = os.fdopen(found, mode, encoding="utf-8", closefd=False)
+            setattr(sys, name, stream)
 
 
 def _interrupt_once() -> Callable[[], None]:

@@ -76,7 +76,13 @@ class ProtocolError(AutoloaderError):
     exit_code = 70
 
 
+LONGEST_NAME = 128
+"""Letters of a name that is compared with others: what is longer is no slip."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """Return "did you mean 'x'?" for the closest known name, or None."""
+    if len(name) > LONGEST_NAME:
+        return None
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"did you mean {close[0]!r}?" if close else None

@@ -167,7 +167,7 @@ def measure(
         stack.callback(remove_folder, tmp)
         folder = make_measure_folder(request.folder.absolute(), begun)
         stack.callback(_forget_if_empty, folder)
-        record = stack.enter_context(Record(folder))
+        record = stack.enter_context(Record(folder, goes_on=False))
         story = _Measuring(
             request, machine, watcher, folder, record, tmp, budget, stack
         )

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from autoloader.errors import DataError, UsageError
+from autoloader.errors import DataError, StoredFileError, UsageError
 from autoloader.export.evidence import Evidence, recommend
-from autoloader.files import check_writable
+from autoloader.files import check_writable, refusals_named
 from autoloader.search.budget import REFERENCE_SHARE, Budget
 from autoloader.search.exploration import Exploration, Stop
 from autoloader.search.finale import Finale, Result
 from autoloader.search.folder import StudyFolder, StudyKey, StudyState, what_differs
+from autoloader.search.reasons import nothing_measured
 from autoloader.search.record import Record
 from autoloader.search.space import Space, SpaceRequest, incumbents
 from autoloader.search.stopwatch import PASS_SHARE, Stopwatch
@@ -115,7 +116,7 @@ def tune(
         policy=request.policy,
     )
     folder = StudyFolder(request.folder.absolute(), key)
-    with ExitStack() as stack:
+    with refusals_named(folder.path), ExitStack() as stack:
         tmp = make_tmp()
         stack.callback(remove_folder, tmp)
         folder.make()
@@ -177,6 +178,8 @@ class _Tuning:
 
     def _earlier(self) -> StudyState | None:
         """Return the interrupted study to go on with; put a finished one aside."""
+        for message, hint in self.folder.cautions():
+            self.watcher.on_caution(message, hint)
         earlier = self.folder.read()
         if earlier is not None and not earlier.finished and not self.request.is_fresh:
             self.budget = replace(self.budget, spent_before_s=earlier.spent_s)
@@ -305,7 +308,7 @@ class _Tuning:
             on_outcome=self.watcher.on_outcome,
         )
         if not any(item.status is Status.MEASURED for item in self.record.outcomes):
-            raise DataError(*_why_nothing(self.record.outcomes))
+            raise self._came_to_nothing()
         return stopped
 
     def _finish(
@@ -328,7 +331,7 @@ class _Tuning:
         )
         result = finale.run()
         if result.choice.best is None:
-            raise DataError(*_why_nothing(self.record.outcomes))
+            raise self._came_to_nothing()
         return result
 
     def _write(
@@ -366,11 +369,24 @@ class _Tuning:
             memory_bytes=None if memory is None else memory // ranks,
         )
 
+    def _came_to_nothing(self) -> DataError:
+        """Return why; the study is at its end: asked again, it begins anew."""
+        self.is_finished = True
+        return nothing_measured(self.record.outcomes)
+
     def _note_state(self, state: StudyState) -> None:
-        """Keep how far it came, so that a resumed run has the time that was left."""
-        self.folder.write(
-            replace(state, finished=self.is_finished, spent_s=self.budget.spent_s)
-        )
+        """Keep how far it came, so that a resumed run has the time that was left.
+
+        Where it ends by an error, that is what is told, not a disk that refuses this.
+        """
+        has_failed = sys.exc_info()[0] is not None
+        try:
+            self.folder.write(
+                replace(state, finished=self.is_finished, spent_s=self.budget.spent_s)
+            )
+        except StoredFileError:
+            if not has_failed:
+                raise
 
 
 def _user_config(reference: Reference) -> LoaderConfig | None:
@@ -381,18 +397,3 @@ def _user_config(reference: Reference) -> LoaderConfig | None:
 def _share_of_cpus(machine: Machine, ranks: int) -> int | None:
     """Return the CPUs that one rank may use; None where it has the whole machine."""
     return None if ranks == 1 else max(1, machine.affinity_cpus // ranks)
-
-
-def _why_nothing(outcomes: tuple[Outcome, ...]) -> tuple[str]:
-    """Return one sentence about why no trial could be measured."""
-    last = outcomes[-1]
-    if last.verdict is not None and last.verdict.findings:
-        why = f"{last.verdict.findings[0].code}: {last.verdict.findings[0].message}"
-    elif last.failure is not None:
-        why = f"{last.failure.kind}: {last.failure.message}"
-    else:
-        why = last.status.value
-    return (
-        f"not one of {len(outcomes)} configs could be measured; "
-        f"{last.config.describe()}: {why}",
-    )

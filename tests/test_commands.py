@@ -73,7 +73,7 @@ def test_a_study_file_stands_for_flags(tmp_path: Path) -> None:
     [
         ("- a\n", "must be a mapping of flags, got list"),
         ("best-effort: maybe\n", "must be true or false, got 'maybe'"),
-        ("a: [\n", "is no YAML: while parsing a flow node"),
+        ("a: [\n", "is no YAML in line 2: expected the node content, but found"),
     ],
 )
 def test_a_study_file_that_is_none_is_refused(

@@ -1,15 +1,18 @@
 """Files are written whole or not at all, and known to be writable beforehand."""
 
 import errno
+import fcntl
 import os
 import re
 import stat
 from pathlib import Path
+from typing import IO
 
 import pytest
 
+from autoloader import files
 from autoloader.errors import StoredFileError, UsageError
-from autoloader.files import check_writable, write_whole
+from autoloader.files import check_writable, refusals_named, write_whole
 
 
 def refuse(*_arguments: object, **_keywords: object) -> None:
@@ -228,3 +231,92 @@ def test_a_read_only_file_is_refused(
     sentence = f"--out {path} cannot be written: it is read-only"
     with pytest.raises(UsageError, match=f"^{re.escape(sentence)}$"):
         check_writable(path)
+
+
+def test_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
+    """By the next one who writes the file, and nothing else that has such a name."""
+    left = tmp_path / ".new.yaml.ab12cd_8.autoloader-tmp"
+    others = [
+        tmp_path / ".new.yaml.original",
+        tmp_path / ".new.yaml.AB12CD_8.autoloader-tmp",
+        tmp_path / ".other.yaml.ab12cd_8.autoloader-tmp",
+    ]
+    for path in [left, *others]:
+        path.touch()
+
+    write_whole(tmp_path / "new.yaml", "new")
+
+    assert set(tmp_path.iterdir()) == {tmp_path / "new.yaml", *others}
+
+
+def test_what_another_one_is_writing_is_left_to_him(tmp_path: Path) -> None:
+    """Two studies may write one file: the last one stands, whole."""
+    path = tmp_path / "new.yaml"
+    with files._unfinished(path) as other:
+        write_whole(path, "new")
+
+        assert Path(other.name).exists()
+    assert path.read_text(encoding="utf-8") == "new"
+
+
+def test_a_file_that_was_taken_for_a_left_one_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another writer came between its making and its lock."""
+    path, flock = tmp_path / "new.yaml", fcntl.flock
+    taken: list[Path] = []
+
+    def come_between(file: IO[str], operation: int) -> None:
+        if not taken:
+            taken.append(Path(file.name))
+            taken[0].unlink()
+        flock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", come_between)
+    write_whole(path, "new")
+
+    assert taken
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_text(encoding="utf-8") == "new"
+
+
+@pytest.mark.parametrize(
+    ("number", "hint"),
+    [
+        (errno.ENOSPC, "free some space and run the same command again"),
+        (errno.EFBIG, "free some space and run the same command again"),
+        (errno.EROFS, "run the same command again"),
+    ],
+)
+def test_a_disk_that_takes_no_more_is_an_error_of_the_folder(
+    tmp_path: Path, number: int, hint: str
+) -> None:
+    """What it says while a file is written names none."""
+    sentence = f"{tmp_path} cannot be used: {os.strerror(number)}"
+    with (
+        pytest.raises(StoredFileError, match=f"^{re.escape(sentence)}$") as caught,
+        refusals_named(tmp_path),
+    ):
+        raise OSError(number, os.strerror(number))
+
+    assert caught.value.hint == hint
+
+
+def test_a_file_of_the_folder_is_named(tmp_path: Path) -> None:
+    """Somebody removed it meanwhile."""
+    path = tmp_path / "gone" / "file"
+
+    sentence = f"{path} cannot be used: No such file or directory"
+    with (
+        pytest.raises(StoredFileError, match=f"^{re.escape(sentence)}$"),
+        refusals_named(tmp_path),
+    ):
+        path.read_bytes()
+
+
+def test_what_is_wrong_with_other_files_passes_through(tmp_path: Path) -> None:
+    """It is none of the study's."""
+    with pytest.raises(FileNotFoundError), refusals_named(tmp_path / "study"):
+        (tmp_path / "other").read_bytes()
+    with pytest.raises(OSError, match="Bad file descriptor"), refusals_named(tmp_path):
+        os.fstat(10_000)

@@ -8,8 +8,12 @@ side travel as messages; only a bug of ours ends with a traceback.
 import contextlib
 import os
 import sys
+import warnings
 
 from autoloader.child.lifeline import die_with_parent, pass_on
+
+ON_WORKER_COUNTS = "This DataLoader will create "
+"""How PyTorch begins when a loader has more workers than there are CPUs."""
 
 
 def main(argv: list[str]) -> None:
@@ -17,6 +21,7 @@ def main(argv: list[str]) -> None:
     role, orders, answers, parent = argv
     die_with_parent(int(parent))
     pass_on()
+    leave_worker_counts_unsaid()
     from autoloader.child.host import serve_host, serve_reference  # torch
 
     serve = {"host": serve_host, "reference": serve_reference}[role]
@@ -25,6 +30,17 @@ def main(argv: list[str]) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
+
+
+def leave_worker_counts_unsaid() -> None:
+    """Keep PyTorch's advice on numbers of workers out of the logs of passes.
+
+    Trials have more workers than CPUs on purpose; `autoloader machine` says what there
+    is. Put last in line: whatever filter the user has set comes first.
+    """
+    warnings.filterwarnings(
+        "ignore", message=ON_WORKER_COUNTS, category=UserWarning, append=True
+    )
 
 
 if __name__ == "__main__":

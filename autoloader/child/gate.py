@@ -21,6 +21,7 @@ from autoloader.child.failures import READING_IDS
 from autoloader.child.growth import GrowthWatch
 from autoloader.child.last_words import SUSPECTS
 from autoloader.child.loader import ListSampler
+from autoloader.child.lost_words import keep_lost_words
 from autoloader.child.padding import PaddingWatch
 from autoloader.child.randomness import RandomnessWatch, probe_workers
 from autoloader.child.recorder import Arrivals, record
@@ -55,6 +56,7 @@ def gate_pass(context: TrialContext) -> dict[str, Any]:
     sampler = None if entries is None else ListSampler(entries)
     loader = context.build(context.order.config, sampler)
     note_suspects(context)
+    keep_lost_words()
     watches = _Watches(context, loader)
     watches.read(loader, sampler)
     context.board.enter(Stage.SHUTTING_DOWN)

@@ -13,7 +13,6 @@ import signal
 import sys
 import tempfile
 import threading
-import time
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,19 +33,24 @@ from autoloader.child.stages import Stage, StageBoard
 from autoloader.child.wire import receive, send
 from autoloader.errors import AutoloaderError
 from autoloader.measure.descriptors import connected_sockets, readable_offsets
-from autoloader.measure.proc import catches_signal, thread_count
+from autoloader.measure.proc import thread_count
+from autoloader.measure.stacks import ask_one_by_one
 from autoloader.values.job import PassOrder, ReferenceOrder
+from autoloader.values.outcome import Failure
 from autoloader.values.scope import DatasetFacts, Scope, SourceSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-STACKS_S = 0.3
-"""Time that workers have to write their stacks."""
+STACKS_S = 2.0
+"""Longest time that all workers together have to write their stacks."""
 
 ATTEMPTS = 8
 """Times that reading a failure is tried again when another one interrupts it."""
+
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # the system's own place for it
+"""Where workers' locks and their batches lie."""
 
 
 def serve_reference(orders: int, answers: int) -> None:
@@ -215,13 +219,16 @@ def _result_of(context: TrialContext, logs: Path) -> dict[str, Any]:
     PyTorch raises a worker's death from a signal handler: it can come a second time
     while the first is being read, which must not hide it.
     """
+    unable = _without_shared_memory(context.order, logs)
+    if unable is not None:
+        return {"event": "failed", "failure": unable.to_dict()}
     error: Exception | None = None
     for _attempt in range(ATTEMPTS):
         try:
             if error is None:
                 return {"event": "result", **run_pass(context)}
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            _ask_workers_for_stacks(error)
+            _ask_workers_for_stacks(error, logs / "stderr.txt")
             traceback.print_exception(error)  # into the log of the trial
             failure = failure_of(
                 error,
@@ -236,15 +243,35 @@ def _result_of(context: TrialContext, logs: Path) -> dict[str, Any]:
     raise RuntimeError(msg) from error
 
 
-def _ask_workers_for_stacks(error: Exception) -> None:
+def _without_shared_memory(
+    order: PassOrder, logs: Path, place: Path = SHARED_MEMORY
+) -> Failure | None:
+    """Return why workers cannot be had on this system, or None where they can.
+
+    PyTorch's own words for it are `No such file or directory`, of no file.
+    """
+    has_workers = order.config.num_workers and order.kind != "share"
+    if not has_workers or not sys.platform.startswith("linux"):
+        return None
+    if os.access(place, os.W_OK | os.X_OK):
+        return None
+    what = "cannot be written" if place.exists() else "is not there"
+    return Failure(
+        kind="start_failed",
+        phase=order.kind,
+        message=f"workers need shared memory, and {place} {what}",
+        hint=f"mount -t tmpfs tmpfs {place}, or docker run --shm-size; num_workers=0 "
+        "needs none",
+        log=str(logs),
+    )
+
+
+def _ask_workers_for_stacks(error: Exception, log: Path) -> None:
     """Have workers say where they stand, where the loader's own timeout ended it."""
-    if "timed out" not in str(error):
-        return
-    for process in multiprocessing.active_children():
-        pid = process.pid
-        if pid is not None and catches_signal(pid, signal.SIGUSR2):
-            os.kill(pid, signal.SIGUSR2)
-    time.sleep(STACKS_S)
+    if "timed out" in str(error):
+        workers = multiprocessing.active_children()
+        pids = [process.pid for process in workers if process.pid is not None]
+        ask_one_by_one(pids, log, patience_s=STACKS_S)
 
 
 def _keep_to_cpus(count: int | None) -> None:

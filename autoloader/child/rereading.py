@@ -21,6 +21,7 @@ import torch
 from autoloader.child.digest import combine, leaves
 from autoloader.child.seeding import seed_all
 from autoloader.measure.descriptors import connected_sockets
+from autoloader.measure.proc import process_stat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,6 +35,13 @@ SLOW_S = 10.0
 PATIENCE_S = 60.0
 """Time after which a fork is ended, as it hangs. A slow one is never ended: it may be
 writing a cache."""
+
+IDLE_S = 6.0
+"""Time without any CPU time after which a fork is ended: it waits for what a fork left
+behind, a lock or a thread. One that writes or decodes takes some."""
+
+LOOK_S = 0.5
+"""Time between two looks at a fork."""
 
 
 def edited_in_place(dataset: Any, indices: Sequence[Any], seed: int) -> Any | None:
@@ -70,7 +78,8 @@ def edited_in_place(dataset: Any, indices: Sequence[Any], seed: int) -> Any | No
             for value in (first.get(index, 0), again.get(index, 0))
         ]
 
-    fresh, pairs = _in_fork(once), _in_fork(twice)
+    fresh = _in_fork(once)
+    pairs = None if fresh is None else _in_fork(twice)
     if fresh is None or pairs is None:
         return None
     for at, index in enumerate(probed):
@@ -103,7 +112,7 @@ def _in_fork(work: Callable[[], list[int]]) -> list[int] | None:
             os._exit(0)
     os.close(writing)
     try:
-        return _answer(reading)
+        return _answer(reading, pid)
     finally:
         os.close(reading)
         with suppress(ProcessLookupError):
@@ -111,14 +120,26 @@ def _in_fork(work: Callable[[], list[int]]) -> list[int] | None:
         os.waitpid(pid, 0)
 
 
-def _answer(reading: int) -> list[int] | None:
-    """Return the numbers that a fork wrote, once it has closed its end."""
-    deadline, data = time.monotonic() + PATIENCE_S, b""
-    while (left := deadline - time.monotonic()) > 0:
-        if not select.select([reading], [], [], left)[0]:
+def _answer(reading: int, pid: int) -> list[int] | None:
+    """Return the numbers that a fork wrote, once it has closed its end.
+
+    None where it hangs.
+    """
+    begun = time.monotonic()
+    data, used, since = b"", -1.0, begun
+    while (now := time.monotonic()) - begun < PATIENCE_S:
+        if select.select([reading], [], [], min(LOOK_S, PATIENCE_S))[0]:
+            part = os.read(reading, 65536)
+            if not part:
+                break
+            data += part
+            continue
+        stat = process_stat(pid)
+        spent = 0.0 if stat is None else stat.user_s + stat.system_s
+        if stat is None or spent != used:
+            used, since = spent, now
+        elif now - since > IDLE_S:
             return None
-        part = os.read(reading, 65536)
-        if not part:
-            break
-        data += part
+    else:
+        return None
     return list(json.loads(data)) if data else None

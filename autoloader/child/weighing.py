@@ -132,7 +132,7 @@ def wait_until_full(iterator: Any, board: StageBoard) -> bool:
     if queue is None:
         return not getattr(iterator, "_num_workers", 0)
     pinned = getattr(iterator, "_data_queue", queue)
-    deadline = time.monotonic() + SETTLE_S
+    deadline, most = time.monotonic() + SETTLE_S, -1
     while time.monotonic() < deadline:
         try:
             arrived = queue.qsize() + (0 if pinned is queue else pinned.qsize())
@@ -140,7 +140,9 @@ def wait_until_full(iterator: Any, board: StageBoard) -> bool:
             return False
         if arrived >= iterator._tasks_outstanding:
             return True
-        board.advance()
+        if arrived > most:  # else nothing moves: it may hang
+            most = arrived
+            board.advance()
         time.sleep(0.01)
     return False
 

@@ -13,6 +13,9 @@ from autoloader.errors import ProtocolError
 
 SCHEMA = 1
 
+MOST_BYTES = 2**26
+"""Longest line that is waited for: what is larger goes by file, and is none of ours."""
+
 
 def encode(message: dict[str, Any]) -> bytes:
     """Return one message as bytes."""
@@ -31,7 +34,7 @@ class Decoder:
     """Cut a byte stream into messages; a torn line is counted and skipped."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest = bytearray()
         self.torn = 0
         """Lines that were no message: a writer died in the middle of one."""
 
@@ -41,21 +44,41 @@ class Decoder:
         Raises:
             ProtocolError: a message of another schema.
         """
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            if not line:
-                continue
-            try:
-                message = json.loads(line)
-            except ValueError:
-                message = None
-            if not isinstance(message, dict):
+        for line in self._lines(data):
+            message = _message(line)
+            if message is None:
                 self.torn += 1
                 continue
             if message.pop("schema", None) != SCHEMA:
                 msg = f"a child process speaks another schema than {SCHEMA}"
                 raise ProtocolError(msg, hint="reinstall the package")
             yield message
+
+    def _lines(self, data: bytes) -> Iterator[bytes]:
+        """Yield the lines that `data` completes; of what is too long, its head."""
+        *ends, rest = data.split(b"\n")
+        for end in ends:
+            self._keep(end)
+            line = bytes(self._rest)
+            self._rest.clear()
+            if line:
+                yield line
+        self._keep(rest)
+
+    def _keep(self, part: bytes) -> None:
+        """Keep a part of a line, and no more than shows that it is too long."""
+        self._rest += part[: MOST_BYTES + 1 - len(self._rest)]
+
+
+def _message(line: bytes) -> dict[str, Any] | None:
+    """Return the message on a line; None where it is none."""
+    if len(line) > MOST_BYTES:
+        return None
+    try:
+        message = json.loads(line.decode("ascii"))
+    except (ValueError, RecursionError):
+        return None
+    return message if isinstance(message, dict) else None
 
 
 def receive(descriptor: int) -> Iterator[dict[str, Any]]:

@@ -5,6 +5,7 @@ Reads text only: nothing is imported, opened or started for a flag.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import sys
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from autoloader.errors import UsageError, did_you_mean
 from autoloader.units import parse_duration
+from autoloader.values.config import MOST
+from autoloader.values.decode import shown
 from autoloader.values.scope import ScopeRequest, SourceSpec, UnitSpec
 
 if TYPE_CHECKING:
@@ -29,6 +32,13 @@ YES_NO = {
 
 COUNTED_ANYWAY = frozenset({"bytes", "examples"})
 """Units that no function has to count."""
+
+
+MOST_WORKERS = 4096
+"""Most workers that are searched: all of their configs are listed."""
+
+SEEDS = 2**62
+"""Seeds lie below: what is added to one must fit PyTorch's generators as well."""
 
 
 def add_dataset(parser: argparse.ArgumentParser, *, required: bool) -> None:
@@ -172,11 +182,11 @@ def check_spec(flag: str, spec: str) -> None:
 
 
 def _check_file(path: Path) -> None:
-    if path.is_file():
-        return
-    siblings = (
-        [item.name for item in path.parent.glob("*.py")] if path.parent.is_dir() else []
-    )
+    siblings: list[str] = []
+    with contextlib.suppress(OSError):  # a name that is too long, say
+        if path.is_file():
+            return
+        siblings = [item.name for item in path.parent.glob("*.py")]
     msg = f"there is no file {path}"
     raise UsageError(msg, hint=did_you_mean(path.name, siblings))
 
@@ -200,16 +210,16 @@ def _check_module(flag: str, name: str) -> None:
 
 
 def _argument(text: str) -> tuple[str, Any]:
-    import yaml  # only where it is needed
+    from autoloader.export.plain_yaml import plain_yaml  # yaml, only where needed
 
     key, equals, value = text.partition("=")
     if not equals or not key.isidentifier():
         msg = f"--arg needs key=value, got {text!r}"
         raise UsageError(msg, hint="for example --arg root=/data/train")
     try:
-        found = yaml.safe_load(value)
+        found = plain_yaml(value, called=f"--arg {key}")
         json.dumps(found, allow_nan=False)
-    except (yaml.YAMLError, TypeError, ValueError):  # a date, say: it stays text
+    except (TypeError, ValueError):  # a date, say, or no YAML: it stays text
         return key, value
     return key, found
 
@@ -231,6 +241,9 @@ def scope_of(args: argparse.Namespace) -> ScopeRequest:
         if unit.name in {earlier.name for earlier in units[:place]}:
             msg = f"--unit {unit.name} is given twice; a unit has one function"
             raise UsageError(msg)
+    if abs(args.seed) >= SEEDS:
+        msg = f"--seed must be below {SEEDS}, got {shown(args.seed)}"
+        raise UsageError(msg)
     return ScopeRequest(
         contract=None if args.contract is None else read_contract(Path(args.contract)),
         on_epoch=args.on_epoch,
@@ -269,13 +282,16 @@ def count(flag: str, text: str | None, least: int = 1) -> int | None:
     return None if text is None else _number(flag, text, least)
 
 
-def _number(flag: str, text: str, least: int) -> int:
+def _number(flag: str, text: str, least: int, most: int = sys.maxsize) -> int:
     try:
         number = int(text)
     except ValueError:
         number = least - 1
     if number < least:
-        msg = f"{flag} must be a whole number of at least {least}, got {text!r}"
+        msg = f"{flag} must be a whole number of at least {least}, got {shown(text)}"
+        raise UsageError(msg)
+    if number > most:
+        msg = f"{flag} must be at most {most}, got {shown(text)}"
         raise UsageError(msg)
     return number
 
@@ -289,7 +305,9 @@ def count_list(flag: str, text: str | None) -> tuple[int, ...] | None:
     """Return a flag's whole numbers, each once; None where the flag was not given."""
     if text is None:
         return None
-    return tuple(dict.fromkeys(_number(flag, part, 1) for part in text.split(",")))
+    return tuple(
+        dict.fromkeys(_number(flag, part, 1, MOST) for part in text.split(","))
+    )
 
 
 def count_range(flag: str, text: str | None) -> tuple[int, int] | None:
@@ -297,10 +315,10 @@ def count_range(flag: str, text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     low, colon, high = text.partition(":")
-    first = _number(flag, low, 0)
-    last = _number(flag, high, 0) if colon else first
+    first = _number(flag, low, 0, MOST_WORKERS)
+    last = _number(flag, high, 0, MOST_WORKERS) if colon else first
     if last < first:
-        msg = f"{flag} must go upwards, got {text!r}"
+        msg = f"{flag} must go upwards, got {shown(text)}"
         raise UsageError(msg, hint=f"{flag} {last}:{first}")
     return first, last
 

@@ -59,8 +59,10 @@ def run(args: argparse.Namespace) -> int:
     from autoloader.checking import CheckRequest, check  # numpy
     from autoloader.files import check_writable
     from autoloader.report.console import check_view, print_check  # rich
+    from autoloader.trial.workplace import check_workplace
     from autoloader.values.config import LoaderConfig
 
+    check_workplace()
     size = arguments.count("--batch-size", args.batch_size)
     for text in args.config:
         LoaderConfig.parse(text, batch_size=size or 1)

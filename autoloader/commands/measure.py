@@ -74,6 +74,9 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print the comparison, return the exit code."""
+    from autoloader.trial.workplace import check_workplace
+
+    check_workplace()
     request = _request(args)
 
     from dataclasses import replace

@@ -6,6 +6,7 @@ from importlib.resources import files
 from typing import Any
 
 from autoloader.errors import UsageError, did_you_mean
+from autoloader.report.surface import writable
 
 NAME = "help"
 
@@ -29,11 +30,12 @@ def run(args: argparse.Namespace) -> int:
         for item in files("autoloader").joinpath("docs").iterdir()
         if item.name.endswith(".md")
     }
+    out = writable(sys.stdout)  # an encoding may lack letters of the manual
     if args.topic is None:
         width = max(map(len, pages))
         for name in sorted(pages):
             title = pages[name].read_text(encoding="utf-8").splitlines()[0].lstrip("# ")
-            sys.stdout.write(f"{name:<{width}}  {title}\n")
+            out.write(f"{name:<{width}}  {title}\n")
         return 0
     if args.topic not in pages:
         msg = f"the manual has no topic {args.topic!r}"
@@ -41,5 +43,5 @@ def run(args: argparse.Namespace) -> int:
             did_you_mean(args.topic, pages) or f"topics are {', '.join(sorted(pages))}"
         )
         raise UsageError(msg, hint=hint)
-    sys.stdout.write(pages[args.topic].read_text(encoding="utf-8"))
+    out.write(pages[args.topic].read_text(encoding="utf-8"))
     return 0

@@ -97,6 +97,9 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Tune, print the result, return the exit code."""
+    from autoloader.trial.workplace import check_workplace
+
+    check_workplace()
     args = _with_study_file(args)
     request = _request(args)
     from autoloader.files import check_writable
@@ -147,9 +150,8 @@ def _with_study_file(args: argparse.Namespace) -> argparse.Namespace:
         return args
     from autoloader.commands.study_file import flags_of
 
-    given = list(args.given)
-    given.remove(args.study)
-    found = parser.parse_args([*flags_of(Path(args.study), parser), *given])
+    flags = flags_of(Path(args.study), parser, _request)
+    found = parser.parse_args([*flags, *args.given])
     if found.dataset is None:
         msg = f"the study file {args.study} names no dataset"
         raise UsageError(msg, hint="dataset: path/file.py:attribute")

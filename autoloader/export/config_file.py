@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from autoloader.errors import UsageError
 from autoloader.values.config import LoaderConfig
+from autoloader.values.text_file import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +36,8 @@ def settings_text(given: str) -> str:
     if not given.endswith(_SUFFIXES):
         LoaderConfig.parse(given, batch_size=1)
         return given
-    text = ",".join(f"{name}={_word(value)}" for name, value in _settings(path).items())
+    named = _settings(path).items()
+    text = ",".join(f"{_word(name)}={_word(value)}" for name, value in named)
     try:
         LoaderConfig.parse(text, batch_size=1)
     except UsageError as exc:
@@ -46,18 +48,17 @@ def settings_text(given: str) -> str:
 
 def _settings(path: Path) -> Mapping[str, Any]:
     """Return the settings in a file, as they stand."""
-    import yaml  # only where a file is named
+    from autoloader.export.plain_yaml import plain_yaml  # only where a file is named
 
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = plain_yaml(read_text(path), called=f"--config {path}")
     except OSError as exc:
         msg = f"--config {path} cannot be read: {exc.strerror}"
         raise UsageError(
             msg, hint="num_workers=4,prefetch_factor=2, or a file"
         ) from exc
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError) as exc:
-        msg = f"--config {path} is no YAML: {str(exc).splitlines()[0]}"
-        raise UsageError(msg) from exc
+    except ValueError as exc:
+        raise UsageError(str(exc)) from exc
     settings = data.get("dataloader", data) if isinstance(data, dict) else data
     if not isinstance(settings, dict) or not settings:
         msg = f"--config {path} holds no settings: a mapping is needed"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import yaml
 
 from autoloader.errors import StoredFileError, UsageError, did_you_mean
+from autoloader.export.plain_yaml import plain_yaml
 from autoloader.files import write_whole
 from autoloader.values.contract import (
     Contract,
@@ -21,7 +22,8 @@ from autoloader.values.contract import (
     Padding,
     Rules,
 )
-from autoloader.values.decode import value_of
+from autoloader.values.decode import shown, value_of
+from autoloader.values.text_file import read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,7 +107,7 @@ def read_contract(path: Path) -> Contract:
 def _loaded(path: Path) -> dict[str, Any]:
     """Return the sections of a file, known names only, their contents unchecked."""
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = plain_yaml(read_text(path), called=str(path))
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as exc:
         msg = f"there is no contract at {path}"
         hint = f"`autoloader check --dataset SPEC --write-contract {path}` writes one"
@@ -113,17 +115,8 @@ def _loaded(path: Path) -> dict[str, Any]:
     except OSError as exc:
         msg = f"{path} cannot be read: {exc.strerror}"
         raise StoredFileError(msg) from exc
-    except UnicodeDecodeError as exc:
-        msg = f"{path} is no text: {exc.reason}"
-        raise StoredFileError(msg) from exc
-    except yaml.MarkedYAMLError as exc:
-        mark = exc.problem_mark
-        where = "" if mark is None else f" in line {mark.line + 1}"
-        msg = f"{path} is no YAML{where}: {exc.problem}"
-        raise StoredFileError(msg) from exc
-    except (yaml.YAMLError, ValueError, RecursionError) as exc:
-        msg = f"{path} is no YAML: {str(exc).splitlines()[0]}"
-        raise StoredFileError(msg) from exc
+    except ValueError as exc:
+        raise StoredFileError(str(exc)) from exc
     if not isinstance(data, Mapping):
         msg = f"{path} is no contract: a mapping is needed, got {type(data).__name__}"
         raise StoredFileError(msg)
@@ -131,11 +124,11 @@ def _loaded(path: Path) -> dict[str, Any]:
         msg = f"{path} is no contract: it lacks 'schema'"
         raise StoredFileError(msg, hint=f"schema: {SCHEMA}")
     if data["schema"] != SCHEMA:
-        msg = f"{path} has schema {data['schema']!r}, this version reads {SCHEMA}"
+        msg = f"{path} has schema {shown(data['schema'])}, this version reads {SCHEMA}"
         raise StoredFileError(msg, hint="upgrade the package, or write it again")
     unknown = next((name for name in data if name not in _SECTIONS), None)
     if unknown is not None:
-        msg = f"{path} has an unknown section {unknown!r}"
+        msg = f"{path} has an unknown section {shown(unknown)}"
         raise StoredFileError(msg, hint=did_you_mean(str(unknown), _SECTIONS))
     return {str(name): value for name, value in data.items()}
 
@@ -148,7 +141,7 @@ def _decoded(data: dict[str, Any], path: Path) -> Contract:
     held.pop("schema")
     dataset = held.pop("dataset", "")
     if not isinstance(dataset, str):
-        msg = f"{path}: dataset must be str, got {dataset!r}"
+        msg = f"{path}: dataset must be str, got {shown(dataset)}"
         raise StoredFileError(msg, hint=_QUOTES)
     lists: dict[str, type[Any]] = {"fields": ContractField, "padding": Padding}
     for name, kind in lists.items():
@@ -168,13 +161,10 @@ def _decoded(data: dict[str, Any], path: Path) -> Contract:
 def _part(kind: type[_Part], data: object, path: Path, place: str) -> _Part:
     """Return a part of the file as its value, errors told by its place in the file."""
     try:
-        return value_of(kind, data)
+        return value_of(kind, data, place=place)
     except StoredFileError as exc:
-        words = exc.message.removeprefix(kind.__name__)
-        hint = exc.hint
-        if " must be str" in words:
-            hint = _QUOTES
-        msg = f"{path}: {place}{words}"
+        hint = _QUOTES if " must be str" in exc.message else exc.hint
+        msg = f"{path}: {exc.message}"
         raise StoredFileError(msg, hint=hint) from exc
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from autoloader.export.reading_cautions import reading_cautions
+from autoloader.export.reading_cautions import reading_cautions, worker_cautions
 from autoloader.export.recommendation import SCHEMA, Recommendation
 from autoloader.export.scope_section import rates_in_units, scope_section
 from autoloader.measure.intervals import Interval, median
@@ -305,6 +305,9 @@ def _cautions(evidence: Evidence) -> list[dict[str, Any]]:
         )
     found += reading_cautions(
         _readings(evidence), evidence.reference.facts, evidence.machine
+    )
+    found += worker_cautions(
+        evidence.chosen.num_workers, evidence.machine, ranks=evidence.ranks
     )
     measured = {
         item.config.num_workers

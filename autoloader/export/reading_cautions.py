@@ -47,6 +47,31 @@ def reading_cautions(
     ]
 
 
+def worker_cautions(
+    num_workers: int, machine: Machine, *, ranks: int = 1
+) -> list[dict[str, Any]]:
+    """Return the caution of more workers than CPUs, as PyTorch will give it.
+
+    Args:
+        num_workers: of one rank.
+        machine: on which they were measured.
+        ranks: training processes that share it.
+    """
+    workers = num_workers * ranks
+    if workers <= machine.whole_cpus:
+        return []
+    return [
+        {
+            "code": "more_workers_than_cpus",
+            "count": workers,
+            "message": f"{workers} workers share {machine.effective_cpus:g} CPUs: that "
+            "pays while reading waits; PyTorch may warn of it when the loader is made",
+            "hint": "its warning does not matter here; where training needs CPUs of "
+            "its own, fewer workers leave it more",
+        }
+    ]
+
+
 def _busy(readings: Sequence[Reading], machine: Machine) -> dict[str, Any] | None:
     """Caution where others had much of the machine meanwhile."""
     taken = median([taken_cpu(item) for item in readings])

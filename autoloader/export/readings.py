@@ -20,11 +20,13 @@ from autoloader.measure.throughput import (
     wait_percentiles,
     warm_s,
 )
+from autoloader.values.decode import shown, value_of
 from autoloader.values.machine import Machine
 from autoloader.values.outcome import Outcome, Reading
+from autoloader.values.text_file import read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pandas import DataFrame
 
@@ -32,6 +34,9 @@ OUTCOMES = "outcomes.jsonl"
 
 STUDIES = ".autoloader"
 """Folder with studies, in the working folder of the command that made them."""
+
+_MOST = 2**63 - 1
+"""Largest whole number that a column holds."""
 
 _DTYPES: dict[str, Any] = {
     "trial": "Int64", "source": "string", "num_workers": "Int64",
@@ -211,25 +216,85 @@ def _rows(path: Path) -> list[_Row]:
     """
     rows: list[_Row] = []
     trials: dict[int, Outcome] = {}
-    for number, data in _records(path):
+    for line, data in _records(path):
         try:
+            outcome, brought = _entry(data, trials)
+            fresh: Iterable[Reading] = brought
             if data["record"] == "trial":
-                outcome = Outcome.from_dict(data["outcome"])
+                trials[outcome.number] = outcome
                 known = [row for row in rows if row.outcome.number == outcome.number]
                 for row in known:
                     row.outcome = outcome
-                fresh = _fresh([row.reading for row in known], outcome.readings)
-                trials[outcome.number] = outcome
-                rows += [_Row(outcome, reading) for reading in fresh]
-            else:
-                reading = Reading.from_dict(data["reading"])
-                rows.append(_Row(trials[data["number"]], reading))
-        except (KeyError, TypeError, StoredFileError) as exc:
-            why = f"it lacks {exc}" if isinstance(exc, KeyError) else str(exc)
-            msg = f"{path}, line {number} is no outcome: {why}"
+                    _check_figures(row)
+                fresh = _fresh([row.reading for row in known], brought)
+            for reading in fresh:
+                row = _Row(outcome, reading)
+                _check_figures(row)
+                rows.append(row)
+        except StoredFileError as exc:
+            msg = f"{path}, line {line} is no outcome: {exc.message}"
             hint = "it was written by another version, or changed since"
             raise StoredFileError(msg, hint=hint) from exc
     return rows
+
+
+def _entry(
+    data: Mapping[str, Any], trials: Mapping[int, Outcome]
+) -> tuple[Outcome, tuple[Reading, ...]]:
+    """Return the trial that a line is about, and the readings that it brings.
+
+    Raises:
+        StoredFileError: it brings none; says which field is wrong.
+    """
+    kind = data.get("record")
+    if kind not in ("trial", "reading"):
+        msg = f"record must be 'trial' | 'reading', got {shown(kind)}"
+        raise StoredFileError(msg)
+    needed = ("outcome",) if kind == "trial" else ("number", "reading")
+    missing = next((name for name in needed if name not in data), None)
+    if missing is not None:
+        msg = f"it lacks {missing!r}"
+        raise StoredFileError(msg)
+    if kind == "trial":
+        outcome = value_of(Outcome, data["outcome"], place="outcome")
+        return outcome, outcome.readings
+    number = data["number"]
+    if isinstance(number, bool) or not isinstance(number, int):
+        msg = f"number must be int, got {shown(number)}"
+        raise StoredFileError(msg)
+    if number not in trials:
+        msg = f"it is a reading of trial {shown(number)}, which is not there"
+        raise StoredFileError(msg)
+    return trials[number], (value_of(Reading, data["reading"], place="reading"),)
+
+
+def _check_figures(row: _Row) -> None:
+    """Check that a row can be worked out, and holds no more than a table's cell.
+
+    Raises:
+        StoredFileError: its numbers contradict each other, or one is too large.
+    """
+    reading = row.reading
+    batches, counts = len(reading.arrivals_s), len(reading.counts)
+    if batches != counts:
+        msg = f"reading.counts must have {batches} items, as arrivals_s, got {counts}"
+        raise StoredFileError(msg)
+    for name in ("num_workers", "warm_batches", "steady_batches"):
+        if getattr(reading, name) < 0:
+            msg = f"reading.{name} must be at least 0, got "
+            raise StoredFileError(msg + shown(getattr(reading, name)))
+    if min(reading.counts, default=0) < 0:
+        msg = f"reading.counts must be at least 0, got {shown(min(reading.counts))}"
+        raise StoredFileError(msg)
+    try:
+        cells = row.to_dict()
+    except (ArithmeticError, LookupError) as exc:
+        msg = f"reading.counts and reading.arrivals_s give no rate: {exc}"
+        raise StoredFileError(msg) from exc
+    for name, value in cells.items():
+        if isinstance(value, int) and abs(value) > _MOST:
+            msg = f"{name} must have at most 64 bits, got {shown(value)}"
+            raise StoredFileError(msg)
 
 
 def _fresh(known: list[Reading], found: tuple[Reading, ...]) -> list[Reading]:
@@ -261,7 +326,7 @@ def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     for number, line in enumerate(lines, start=1):
         try:
             data = json.loads(line)
-        except ValueError as exc:
+        except (ValueError, RecursionError) as exc:
             if number == len(lines):
                 return
             msg = f"{path}, line {number} is no JSON: {exc}"
@@ -269,26 +334,33 @@ def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
             raise StoredFileError(msg, hint=hint) from exc
         schema = data.get("schema") if isinstance(data, dict) else None
         if schema != SCHEMA:
-            msg = f"{path}, line {number} has schema {schema!r}, this version reads "
-            msg += f"{SCHEMA}"
+            msg = f"{path}, line {number} has schema {shown(schema)}, "
+            msg += f"this version reads {SCHEMA}"
             raise StoredFileError(msg, hint="upgrade the package, or measure again")
         yield number, data
 
 
 def _attrs(folder: Path) -> dict[str, Any]:
-    """Return scope and machine of a study, as far as its folder tells."""
+    """Return scope and machine of a study, as far as its folder tells.
+
+    Raises:
+        StoredFileError: it tells of a machine that is none.
+    """
+    path = folder / "study.json"
     try:
-        data = json.loads((folder / "study.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        data = json.loads(read_text(path, most_mib=64))
+    except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(data, dict):
         return {}
     found = {"scope": data["scope"]} if "scope" in data else {}
     if "machine" in data:
-        found["machine"] = {
-            "key": Machine.from_dict(data["machine"]).key,
-            **data["machine"],
-        }
+        try:
+            machine = value_of(Machine, data["machine"], place="machine")
+        except StoredFileError as exc:
+            msg = f"{path}: {exc.message}"
+            raise StoredFileError(msg, hint=exc.hint) from exc
+        found["machine"] = {"key": machine.key, **data["machine"]}
     elif isinstance(data.get("key"), dict) and "machine" in data["key"]:
         found["machine"] = {"key": data["key"]["machine"]}
     return found

@@ -18,9 +18,12 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from autoloader.errors import StoredFileError, UsageError, did_you_mean
+from autoloader.export.plain_yaml import plain_yaml
 from autoloader.files import write_whole
 from autoloader.values.config import DEFAULT_PREFETCH, LoaderConfig
+from autoloader.values.decode import shown, value_of
 from autoloader.values.machine import Machine
+from autoloader.values.text_file import read_text
 
 if TYPE_CHECKING:
     from torch.utils.data import DataLoader
@@ -121,7 +124,7 @@ def load(path: str | Path) -> Recommendation:
         StoredFileError: it is damaged, of another schema, or no recommendation.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        data = plain_yaml(read_text(Path(path)), called=str(path))
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as exc:
         msg = f"there is no recommendation at {path}"
         hint = "`autoloader tune --dataset SPEC` writes one"
@@ -129,14 +132,8 @@ def load(path: str | Path) -> Recommendation:
     except OSError as exc:
         msg = f"{path} cannot be read: {exc.strerror}"
         raise StoredFileError(msg) from exc
-    except UnicodeDecodeError as exc:
-        msg = f"{path} is no text: {exc.reason}"
-        raise StoredFileError(msg) from exc
-    try:
-        data = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as exc:
-        msg = f"{path} is no YAML: {str(exc).splitlines()[0]}"
-        raise StoredFileError(msg) from exc
+    except ValueError as exc:
+        raise StoredFileError(str(exc)) from exc
     return Recommendation(_checked(data, path))
 
 
@@ -146,7 +143,7 @@ def _checked(data: object, path: str | Path) -> dict[str, Any]:
         msg = f"{path} is no recommendation: a mapping is needed, not {kind}"
         raise StoredFileError(msg)
     if "schema" in data and data["schema"] != SCHEMA:
-        msg = f"{path} has schema {data['schema']!r}, this version reads {SCHEMA}"
+        msg = f"{path} has schema {shown(data['schema'])}, this version reads {SCHEMA}"
         raise StoredFileError(msg, hint="upgrade the package, or tune again")
     missing = next((name for name in _REQUIRED if name not in data), None)
     if missing is not None:
@@ -154,19 +151,38 @@ def _checked(data: object, path: str | Path) -> dict[str, Any]:
         raise StoredFileError(msg)
     unknown = next((name for name in data if name not in _SECTIONS), None)
     if unknown is not None:
-        msg = f"{path} has an unknown section {unknown!r}"
+        msg = f"{path} has an unknown section {shown(unknown)}"
         raise StoredFileError(msg, hint=did_you_mean(str(unknown), _SECTIONS))
-    target = data["target"]
-    if not isinstance(target, Mapping) or not isinstance(target.get("met"), bool):
-        msg = f"{path}: target must say whether it is met, yes or no"
-        raise StoredFileError(msg)
     try:
-        _config_of(data["dataloader"])
-        Machine.from_dict(data["machine"])
+        _check_used(data)
     except StoredFileError as exc:
         msg = f"{path}: {exc.message}"
         raise StoredFileError(msg, hint=exc.hint) from exc
     return {str(name): value for name, value in data.items()}
+
+
+def _check_used(data: Mapping[str, Any]) -> None:
+    """Check what is used of a file; the evidence is for people, and told as it is.
+
+    Raises:
+        StoredFileError: a value is missing, or of another type; says where.
+    """
+    if not isinstance(data["dataset"], str):
+        msg = f"dataset must be str, got {shown(data['dataset'])}"
+        raise StoredFileError(msg)
+    target = data["target"]
+    if not isinstance(target, Mapping) or "met" not in target:
+        msg = "target must say whether it is met, yes or no"
+        raise StoredFileError(msg)
+    if not isinstance(target["met"], bool):
+        msg = f"target.met must be true or false, got {shown(target['met'])}"
+        raise StoredFileError(msg)
+    ranks = target.get("ranks", 1)
+    if isinstance(ranks, bool) or not isinstance(ranks, int) or ranks < 1:
+        msg = "target.ranks must be a whole number of at least 1, got "
+        raise StoredFileError(msg + shown(ranks))
+    _config_of(data["dataloader"])
+    value_of(Machine, data["machine"], place="machine")
 
 
 def _config_of(settings: object) -> LoaderConfig:
@@ -179,7 +195,7 @@ def _config_of(settings: object) -> LoaderConfig:
         named = settings.get("prefetch_factor")
         factor = DEFAULT_PREFETCH if named is None else named
         settings = {**settings, "prefetch_factor": factor}
-    return LoaderConfig.from_dict(settings)
+    return value_of(LoaderConfig, settings, place="dataloader")
 
 
 class _Dumper(yaml.SafeDumper):

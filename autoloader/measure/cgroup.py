@@ -77,7 +77,10 @@ def cpu_quota(root: Path = Path("/")) -> float | None:
 
 
 def memory_limit(root: Path = Path("/")) -> int | None:
-    """Return the tightest memory limit of all groups in bytes, None without one."""
+    """Return the tightest memory limit of all groups in bytes, None without one.
+
+    A limit counts whether the kernel ends what goes beyond it, or slows it down.
+    """
     levels = find_levels("memory", root)
     if levels is None:
         return None
@@ -295,7 +298,10 @@ def _quota_of(version: Literal[1, 2], folder: Path) -> float | None:
 
 def _limit_of(version: Literal[1, 2], folder: Path) -> int | None:
     if version == 2:
-        return parse_memory_limit(read_kernel_text(folder / "memory.max") or "")
+        # Above memory.high nothing is killed, but slowed down until it fits again.
+        names = ("memory.max", "memory.high")
+        texts = (read_kernel_text(folder / name) or "" for name in names)
+        return _smallest(parse_memory_limit(text) for text in texts)
     # v1 tells here what the parents outside a container's view allow, too.
     inherited = _counters_of(folder / "memory.stat").get("hierarchical_memory_limit")
     own = read_kernel_text(folder / "memory.limit_in_bytes") or ""

@@ -88,6 +88,8 @@ def epoch_rate(reading: Reading, epoch_examples: int | None = None) -> float:
     delivered = sum(reading.counts)
     if reading.epoch_ends_s and wanted == reading.epoch_examples:
         return delivered / max(reading.total_s, CLOCK_TICK_S)
+    if delivered != wanted and not steady_rate(reading):
+        return 0.0  # nothing came after the warm-up: an epoch would never end
     seconds = reading.total_s if delivered == wanted else _epoch_s(reading, wanted)
     return wanted / max(seconds, CLOCK_TICK_S)
 

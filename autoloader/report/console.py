@@ -6,6 +6,7 @@ in. Light to import: rich is loaded when something is laid out.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -139,7 +140,8 @@ def print_error(message: str, hint: str | None, stream: TextIO | None = None) ->
     lines = [f"{red}autoloader:{reset} {clean(message)}"]
     if hint is not None:
         lines.append(f"  {yellow}hint:{reset} {clean(hint)}")
-    print("\n".join(lines), file=writable(stream), flush=True)
+    with contextlib.suppress(BrokenPipeError):
+        print("\n".join(lines), file=writable(stream), flush=True)
 
 
 def _print(drawing: RenderableType, stream: TextIO | None) -> None:

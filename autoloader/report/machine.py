@@ -25,6 +25,7 @@ def draw(machine: Machine) -> RenderableType:
     facts = (
         ("processor", machine.cpu_model),
         ("CPUs", _cpus(machine)),
+        ("workers", _workers(machine)),
         ("memory", _free(machine.memory_available_bytes, machine.memory_limit_bytes)),
         ("shared memory", _free(machine.shm_free_bytes, machine.shm_total_bytes)),
         ("open files", _open_files(machine)),
@@ -44,6 +45,14 @@ def _cpus(machine: Machine) -> str:
         f"{machine.effective_cpus:g} effective: {machine.affinity_cpus} of "
         f"{machine.logical_cpus} allowed, {limits}"
     )
+
+
+def _workers(machine: Machine) -> str:
+    """Return what PyTorch says to many workers: by allowed CPUs, not by the quota."""
+    is_blind = machine.effective_cpus < machine.affinity_cpus
+    blind = ", quota or not" if is_blind else ""
+    above = f"PyTorch warns above {machine.affinity_cpus}{blind}"
+    return f"{above}; more pay where reading waits"
 
 
 def _free(free: int | None, total: int | None) -> str:

@@ -6,6 +6,7 @@ told in the end (`report.measure`), after looks that were fixed beforehand.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING, Self, TextIO
 
@@ -108,8 +109,9 @@ class PlainMeasure(QuietMeasure):
         self._write(f"round {number}: {read} examples/s")
 
     def _write(self, line: str) -> None:
-        self._stream.write(clean(line) + "\n")
-        self._stream.flush()
+        with contextlib.suppress(BrokenPipeError):  # a reader that has left
+            self._stream.write(clean(line) + "\n")
+            self._stream.flush()
 
 
 class LiveMeasure(QuietMeasure):

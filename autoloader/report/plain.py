@@ -5,6 +5,7 @@ Lines go to a log and are searched there: no colour, no cursor moves, no wrappin
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Self, TextIO
 
 from autoloader.report import sentences
@@ -140,8 +141,10 @@ class PlainStatus(QuietStatus):
 
 
 def _write(stream: TextIO, line: str) -> None:
-    stream.write(clean(line) + "\n")
-    stream.flush()
+    """Write a line; a reader that has left does not end what is being done."""
+    with contextlib.suppress(BrokenPipeError):
+        stream.write(clean(line) + "\n")
+        stream.flush()
 
 
 def _cell(rates: Round, config: LoaderConfig) -> str:

@@ -1,29 +1,42 @@
 """The study's folder: which study it is, and how far it has come.
 
-A study is the same when dataset source, scope, space, policy and machine are.
-`study.json` says which; outcomes lie beside it (`search.record`).
+A study is the same when dataset source, scope, space, policy, machine and software are.
+`study.json` says which; outcomes lie beside it (`search.record`). Each key has a folder
+of its own, so that nothing of another study is ever mixed in.
 """
 
-from __future__ import annotations
-
 import contextlib
+import dataclasses
 import hashlib
 import json
+import os
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from autoloader.errors import StoredFileError
 from autoloader.files import write_whole
 from autoloader.search.space import Space, SpaceRequest
+from autoloader.search.study_code import code_digests, torch_version
+from autoloader.values.decode import shown, value_of
+from autoloader.values.gate import GatePolicy
+from autoloader.values.machine import Machine
 from autoloader.values.scope import DatasetFacts, Scope, ScopeRequest, SourceSpec
+from autoloader.values.text_file import read_text
 
-if TYPE_CHECKING:
-    from autoloader.values.gate import GatePolicy
-    from autoloader.values.machine import Machine
+SCHEMA = 2
 
-SCHEMA = 1
+_STATE = "study.json"
+
+_MOST_MIB = 64
+"""Longest `study.json`: a contract may leave out many examples, by their ids."""
+
+_NAMED = 3
+"""Differences that one sentence names."""
+
+_KEPT = "its outcomes are kept beside it, under another name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,18 +45,22 @@ class StudyKey:
 
     source: SourceSpec
     """SPEC and arguments."""
-    source_digest: str
-    """Of the file that the SPEC names; empty where it is an installed module."""
+    code: dict[str, str]
+    """Digest of the file that each SPEC names, by its flag."""
     scope: ScopeRequest
     """How the scope is drawn, the time limit left out."""
     space: SpaceRequest
     """What may be tried."""
     machine: str
     """The hardware key."""
+    software: dict[str, str]
+    """Versions of Python and torch."""
     ranks: int
+    """Training processes on this machine."""
     isolation: str
+    """How the processes of trials are made."""
     policy: GatePolicy
-    """What refuses a config."""
+    """What refuses a config, and when it counts as hung."""
 
     @classmethod
     def of(
@@ -56,14 +73,19 @@ class StudyKey:
         ranks: int,
         isolation: str,
         policy: GatePolicy,
-    ) -> StudyKey:
+    ) -> Self:
         """Return the key of a study that is about to run in the working folder."""
+        specs = {"--dataset": source.spec}
+        if scope.on_epoch is not None:
+            specs["--on-epoch"] = scope.on_epoch
+        specs |= {f"--unit {unit.name}": unit.spec for unit in scope.units}
         return cls(
             source=source,
-            source_digest=_digest_of_source(source.spec),
+            code=code_digests(specs),
             scope=scope,
             space=space,
             machine=machine.key,
+            software={"python": machine.python, "torch": torch_version()},
             ranks=ranks,
             isolation=isolation,
             policy=policy,
@@ -75,13 +97,14 @@ class StudyKey:
         scope.pop("time_limit_s")
         return {
             "source": self.source.to_dict(),
-            "source_digest": self.source_digest,
+            "code": dict(self.code),
             "scope": scope,
             "space": self.space.to_dict(),
             "machine": self.machine,
+            "software": dict(self.software),
             "ranks": self.ranks,
             "isolation": self.isolation,
-            "policy": self.policy.verdict_key(),
+            "policy": self.policy.to_dict(),
         }
 
     @property
@@ -110,6 +133,32 @@ class StudyState:
     space: Space
     """What may be tried, as the first run derived it."""
 
+    def __post_init__(self) -> None:
+        """Check the time."""
+        if self.spent_s < 0:
+            msg = f"spent_s must be at least 0, got {self.spent_s}"
+            raise ValueError(msg)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One part in which the keys of two studies differ."""
+
+    field: str
+    """Where it stands in the key: `scope.seed`."""
+    old: str
+    """What it was, cut to what fits into a sentence."""
+    new: str
+    """What it is now."""
+
+    @property
+    def sentence(self) -> str:
+        """What differs, in words that follow "kept apart:"."""
+        part, _, flag = self.field.partition(".")
+        if part == "code":
+            return f"the code of {flag} has changed"
+        return f"its {self.field} was {self.old}, now {self.new}"
+
 
 class StudyFolder:
     """Reads and writes `study.json` in the folder of one study."""
@@ -124,8 +173,8 @@ class StudyFolder:
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
         ignore = root / ".gitignore"
         if not ignore.exists():
-            with contextlib.suppress(OSError):
-                ignore.write_text("*\n", encoding="utf-8")
+            with contextlib.suppress(OSError), ignore.open("x") as file:  # no link
+                file.write("*\n")
         self.path.mkdir(exist_ok=True, mode=0o700)
 
     def reference(self) -> Path:
@@ -137,23 +186,14 @@ class StudyFolder:
     @property
     def is_empty(self) -> bool:
         """Whether nothing was learned in it yet."""
-        names = ("study.json", "outcomes.jsonl")
+        names = (_STATE, "outcomes.jsonl")
         return not any((self.path / name).exists() for name in names)
 
     def read(self) -> StudyState | None:
         """Return the state of an earlier run; None where there is none to use."""
         try:
-            data = json.loads((self.path / "study.json").read_text(encoding="utf-8"))
-            if data["schema"] != SCHEMA or data["key"] != self._key.to_dict():
-                return None
-            return StudyState(
-                finished=bool(data["finished"]),
-                spent_s=float(data["spent_s"]),
-                scope=Scope.from_dict(data["scope"]),
-                facts=DatasetFacts.from_dict(data["facts"]),
-                space=Space.from_dict(data["space"]),
-            )
-        except (OSError, ValueError, KeyError, TypeError, StoredFileError):
+            return self._state()
+        except StoredFileError:
             return None
 
     def write(self, state: StudyState) -> None:
@@ -167,7 +207,106 @@ class StudyFolder:
             "facts": state.facts.to_dict(),
             "space": state.space.to_dict(),
         }
-        write_whole(self.path / "study.json", json.dumps(data, indent=1) + "\n")
+        write_whole(self.path / _STATE, json.dumps(data, indent=1) + "\n")
+
+    def cautions(self) -> list[tuple[str, str | None]]:
+        """Return what is worth knowing before the study begins, with the way out.
+
+        That its own state is damaged; and, where there is none to go on with, which
+        unfinished study of the same dataset is kept apart, and in what they differ.
+        """
+        found: list[tuple[str, str | None]] = []
+        try:
+            state = self._state()
+        except StoredFileError as exc:
+            state = None
+            found.append((f"{exc.message}: the study begins anew", exc.hint))
+        if state is not None and not state.finished:
+            return []
+        for folder, differences in self.kept_apart()[:1]:
+            named = [item.sentence for item in differences[:_NAMED]]
+            left = len(differences) - len(named)
+            named += [f"{left} more differ"] if left else []
+            message = "an unfinished study of this dataset is kept apart: "
+            found.append((message + "; ".join(named), _way_out(folder, differences)))
+        return found
+
+    def kept_apart(self) -> list[tuple[Path, tuple[Difference, ...]]]:
+        """Return unfinished studies of this dataset that have another key.
+
+        Returns:
+            The folder of each with what differs, the one last worked on first.
+        """
+        now = self._key.to_dict()
+        found = []
+        for path, changed_s in self._others():
+            try:
+                data = _loaded(path)
+            except (OSError, StoredFileError):
+                continue  # another's, or damaged: nothing to go on with
+            key = data.get("key")
+            is_open = data.get("schema") == SCHEMA and data.get("finished") is False
+            if not is_open or not isinstance(key, Mapping):
+                continue
+            if _place(_spec_of(key)) == _place(self._key.source.spec):
+                found.append((changed_s, path.parent, key_differences(key, now)))
+        found.sort(key=lambda item: item[0], reverse=True)
+        return [(folder, differing) for _, folder, differing in found if differing]
+
+    def _others(self) -> Iterator[tuple[Path, float]]:
+        """Yield the states of the other studies, with when they were written."""
+        with contextlib.suppress(OSError):
+            for path in self.path.parent.glob(f"*/{_STATE}"):
+                if path.parent != self.path:
+                    yield path, path.stat().st_mtime
+
+    def _state(self) -> StudyState | None:
+        """Return the state of an earlier run; None where there was none of this study.
+
+        Raises:
+            StoredFileError: it is damaged; says where.
+        """
+        path = self.path / _STATE
+        try:
+            data = _loaded(path)
+            if data.get("schema") != SCHEMA or data.get("key") != self._key.to_dict():
+                return None
+            names = {field.name for field in dataclasses.fields(StudyState)}
+            held = {name: value for name, value in data.items() if name in names}
+            return value_of(StudyState, held, place="")
+        except FileNotFoundError:
+            return None
+        except OSError as exc:
+            msg = f"{path} cannot be read: {exc.strerror}"
+            raise StoredFileError(msg, hint=_KEPT) from exc
+        except StoredFileError as exc:
+            msg = f"{path}: {exc.message}"
+            raise StoredFileError(msg, hint=_KEPT) from exc
+
+
+def key_differences(
+    old: Mapping[str, Any], new: Mapping[str, Any], place: str = ""
+) -> tuple[Difference, ...]:
+    """Return the parts in which two keys differ, by their dotted names.
+
+    Args:
+        old: a key, as `StudyKey.to_dict` wrote it.
+        new: another one.
+        place: what the names begin with.
+    """
+    found: list[Difference] = []
+    for name in dict.fromkeys((*new, *old)):
+        was, now = old.get(name), new.get(name)
+        is_code = place == "code."
+        if was == now or (is_code and None in (was, now)):
+            continue  # what was not named has no code that could have changed
+        if isinstance(was, Mapping) and isinstance(now, Mapping):
+            found += key_differences(was, now, f"{place}{name}.")
+        else:
+            found.append(
+                Difference(field=f"{place}{name}", old=_word(was), new=_word(now))
+            )
+    return tuple(found)
 
 
 def what_differs(old: DatasetFacts, new: DatasetFacts) -> str | None:
@@ -185,10 +324,45 @@ def what_differs(old: DatasetFacts, new: DatasetFacts) -> str | None:
     return None
 
 
-def _digest_of_source(spec: str) -> str:
-    path = Path(spec.rpartition(":")[0])
-    candidates = [path] if path.suffix == ".py" else []
-    with contextlib.suppress(OSError):
-        for candidate in candidates:
-            return hashlib.sha256(candidate.read_bytes()).hexdigest()[:16]
-    return ""
+def _loaded(path: Path) -> dict[str, Any]:
+    """Return the content of a `study.json`, unchecked.
+
+    Raises:
+        OSError: it cannot be read.
+        StoredFileError: it is no JSON object.
+    """
+    try:
+        data = json.loads(read_text(path, most_mib=_MOST_MIB))
+    except (ValueError, RecursionError) as exc:
+        msg = f"it is no JSON, {exc}"
+        raise StoredFileError(msg) from exc
+    if not isinstance(data, dict):
+        msg = f"study must be a mapping, got {type(data).__name__}"
+        raise StoredFileError(msg)
+    return data
+
+
+def _way_out(folder: Path, differences: tuple[Difference, ...]) -> str:
+    """Return what to do about a study that is kept apart."""
+    cannot_be_asked_for = ("code.", "machine", "software.")
+    if any(item.field.startswith(cannot_be_asked_for) for item in differences):
+        return f"rm -r {folder} where it is of no use any more"
+    return f"the flags of then go on with it; rm -r {folder} where it is of no use"
+
+
+def _word(value: object) -> str:
+    return "not given" if value is None else shown(value)
+
+
+def _spec_of(key: Mapping[str, Any]) -> str:
+    source = key.get("source")
+    spec = source.get("spec") if isinstance(source, Mapping) else None
+    return spec if isinstance(spec, str) else ""
+
+
+def _place(spec: str) -> str:
+    """Return a SPEC as the same one for each way of writing its file's path."""
+    module, _, attribute = spec.rpartition(":")
+    if not module.endswith(".py"):
+        return spec
+    return f"{os.path.normpath(Path(module).absolute())}:{attribute}"

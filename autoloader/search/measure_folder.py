@@ -36,7 +36,8 @@ def make_measure_folder(root: Path, begun: datetime) -> Path:
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
         ignore = root / ".gitignore"
         if not ignore.exists():
-            ignore.write_text("*\n", encoding="utf-8")
+            with contextlib.suppress(OSError), ignore.open("x") as file:  # no link
+                file.write("*\n")
         number = 1
         while True:
             folder = root / (name if number == 1 else f"{name}-{number}")

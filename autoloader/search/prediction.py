@@ -182,14 +182,19 @@ def _shared_memory(
     )
 
 
+def open_files_of(config: LoaderConfig, facts: DatasetFacts) -> int:
+    """Return about how many files a training process has open with a config."""
+    in_flight = (config.prefetch_factor or 0) * facts.tensors
+    return (
+        config.num_workers * (in_flight + DESCRIPTORS_OF_A_WORKER)
+        + DESCRIPTORS_RESERVED
+    )
+
+
 def _descriptors(
     config: LoaderConfig, facts: DatasetFacts, limit: int | None
 ) -> Failure | None:
-    needed = (
-        config.num_workers
-        * ((config.prefetch_factor or 0) * facts.tensors + DESCRIPTORS_OF_A_WORKER)
-        + DESCRIPTORS_RESERVED
-    )
+    needed = open_files_of(config, facts)
     if limit is None or needed <= limit:
         return None
     return Failure(

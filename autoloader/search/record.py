@@ -19,6 +19,9 @@ from autoloader.values.outcome import Outcome, Reading
 
 SCHEMA = 1
 
+_NO_OUTCOME = (ValueError, KeyError, TypeError, RecursionError, StoredFileError)
+"""What reading a line raises that is no outcome; nested too deeply, it recurses."""
+
 
 class Record:
     """Outcomes of one study, on disk.
@@ -28,12 +31,14 @@ class Record:
 
     Args:
         folder: the study's folder; made where it is missing.
+        goes_on: whether the same command goes on with it, or begins another.
 
     Raises:
         UsageError: another process has the study open, or the folder cannot be used.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, goes_on: bool = True) -> None:
+        self._again = "it goes on from here" if goes_on else "it begins anew"
         self._path = folder / "outcomes.jsonl"
         self._known: dict[int, Outcome] = {}
         self._damage: StoredFileError | None = None
@@ -144,7 +149,7 @@ class Record:
                     raise
         except OSError as exc:
             msg = f"{self._path} cannot be written: {exc.strerror}"
-            hint = "free some space and run the same command: it goes on from here"
+            hint = f"free some space and run the same command: {self._again}"
             raise StoredFileError(msg, hint=hint) from exc
 
     def _read(self) -> None:
@@ -159,7 +164,7 @@ class Record:
         for number, line in enumerate(lines, start=1):
             try:
                 self._take(json.loads(line))
-            except (ValueError, KeyError, TypeError, StoredFileError) as exc:
+            except _NO_OUTCOME as exc:
                 msg = f"{self._path}, line {number} is no outcome: {_words(exc)}"
                 hint = "start anew with --fresh; the file is kept under another name"
                 raise StoredFileError(msg, hint=hint) from exc
@@ -190,7 +195,7 @@ def _words(exc: Exception) -> str:
 def _is_json(line: bytes) -> bool:
     try:
         json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

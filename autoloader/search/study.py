@@ -1,7 +1,7 @@
 """Ask Optuna for configs and tell it what came of them.
 
-Optuna proposes; it is never the truth. Its journal is rebuilt from the record whenever
-the two differ (Optuna's own journal stays broken after a torn line).
+Optuna proposes; it is never the truth. It is told anew of all outcomes at each start,
+and holds them in memory: no file of its own can stop a study (`search.journal`).
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import optuna
 from optuna.distributions import CategoricalDistribution, IntDistribution
-from optuna.storages import JournalStorage
-from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from autoloader.measure.intervals import median
 from autoloader.measure.throughput import epoch_rate
+from autoloader.search.journal import Journal
 from autoloader.values.config import LoaderConfig
 from autoloader.values.outcome import Outcome, Status
 
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from autoloader.search.space import Space
-
-STUDY_NAME = "autoloader"
 
 STARTUP_TRIALS = 6
 """Random proposals before TPE's model; its own 10 are half of a short study."""
@@ -38,7 +35,7 @@ class Study:
     """Optuna study of one space.
 
     Args:
-        path: journal file; rebuilt where it differs from `outcomes`.
+        path: journal for Optuna's dashboards.
         space: what may be proposed.
         outcomes: what is known already.
         memory_bytes: budget, told to Optuna as a constraint.
@@ -59,27 +56,11 @@ class Study:
         self._memory_bytes = memory_bytes
         self._tried = {outcome.config for outcome in outcomes}
         sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=STARTUP_TRIALS)
-        self._study = self._open(path, sampler, outcomes)
+        self._study = optuna.create_study(sampler=sampler, direction="maximize")
+        known = [self._frozen(outcome) for outcome in outcomes]
+        self._study.add_trials(known)
+        self._journal = Journal(path, known)
         self._asked: Trial | None = None
-
-    def _open(
-        self,
-        path: Path,
-        sampler: optuna.samplers.BaseSampler,
-        outcomes: Sequence[Outcome],
-    ) -> optuna.Study:
-        study = _load(path, sampler)
-        if study is None or not _agrees(study, outcomes):
-            path.unlink(missing_ok=True)
-            study = optuna.create_study(
-                study_name=STUDY_NAME,
-                storage=JournalStorage(JournalFileBackend(str(path))),
-                sampler=sampler,
-                direction="maximize",
-            )
-            for outcome in outcomes:
-                study.add_trial(self._frozen(outcome))
-        return study
 
     def ask(self) -> LoaderConfig | None:
         """Return the config to try next, or None where all were tried."""
@@ -106,17 +87,14 @@ class Study:
         """Tell what came of the config that was asked for, or of one that had to be."""
         trial, self._asked = self._asked, None
         self._tried.add(outcome.config)
+        frozen = self._frozen(outcome)
         if trial is None:
-            self._study.add_trial(self._frozen(outcome))
-            return
-        for name, value in _attributes(outcome).items():
-            trial.set_user_attr(name, value)
-        for name, value in self._constraints(outcome).items():
-            trial.set_constraint(name, value)
-        if outcome.status is Status.MEASURED:
-            self._study.tell(trial, rate_of(outcome))
+            self._study.add_trial(frozen)
         else:
-            self._study.tell(trial, state=TrialState.FAIL)
+            for name, value in self._constraints(outcome).items():
+                trial.set_constraint(name, value)
+            self._study.tell(trial, frozen.value, state=frozen.state)
+        self._journal.add(frozen)
 
     def _untried(self) -> list[LoaderConfig]:
         return [config for config in self._space.configs() if config not in self._tried]
@@ -165,35 +143,6 @@ class Study:
 def rate_of(outcome: Outcome) -> float:
     """Return the median epoch rate of a measured outcome, examples a second."""
     return median([epoch_rate(reading) for reading in outcome.counted])
-
-
-def _load(path: Path, sampler: optuna.samplers.BaseSampler) -> optuna.Study | None:
-    if not path.exists() or _is_torn(path):
-        return None
-    try:
-        storage = JournalStorage(JournalFileBackend(str(path)))
-        return optuna.load_study(
-            study_name=STUDY_NAME, storage=storage, sampler=sampler
-        )
-    except Exception:  # noqa: BLE001  # whatever a torn journal raises: it is rebuilt
-        return None
-
-
-def _is_torn(path: Path) -> bool:
-    """Whether the last line was cut short: Optuna loads such a file and then fails."""
-    data = path.read_bytes()
-    return bool(data) and not data.endswith(b"\n")
-
-
-def _agrees(study: optuna.Study, outcomes: Sequence[Outcome]) -> bool:
-    """Whether the journal tells of these outcomes and of nothing unfinished."""
-    trials = study.get_trials(deepcopy=False)
-    if not all(trial.state.is_finished() for trial in trials):
-        return False
-    told = [
-        trial.user_attrs["number"] for trial in trials if "number" in trial.user_attrs
-    ]
-    return told == [outcome.number for outcome in outcomes]
 
 
 def _params(config: LoaderConfig) -> dict[str, Any]:

@@ -21,10 +21,10 @@ from pathlib import Path
 from autoloader.errors import UsageError
 from autoloader.measure.proc import (
     ProcessStat,
-    catches_signal,
     process_stat,
     processes_of_session,
 )
+from autoloader.measure.stacks import ask_one_by_one
 
 _log = logging.getLogger(__name__)
 
@@ -33,6 +33,12 @@ SHM = Path("/dev/shm")  # noqa: S108  # the system's own place for shared memory
 KILL_PATIENCE_S = 5.0
 """Longest wait for killed processes: one that waits for a device ends when it may."""
 
+TRACKER_PATIENCE_S = 2.0
+"""Longest wait for Python's resource tracker, which removes what others held in shared
+memory once they are gone; killed with them, it would leave that for ever."""
+
+_TRACKER = b"multiprocessing.resource_tracker"
+
 
 def end_session(session_id: int, *, patience_s: float = 3.0) -> int:
     """End every process of a session: terminate, wait, kill, wait, say so.
@@ -40,13 +46,13 @@ def end_session(session_id: int, *, patience_s: float = 3.0) -> int:
     Returns:
         How many processes had to be killed.
     """
-    for process in _living(session_id):
+    for process in _living_members(session_id):
         _signal(process, signal.SIGTERM)
     killed = len(_wait_for_end(session_id, patience_s))
     if killed:
-        left = _wait_for_end(session_id, KILL_PATIENCE_S, with_signal=signal.SIGKILL)
-        for process in left:
-            _log.warning("process %s does not end: %s", process.pid, process.name)
+        _wait_for_end(session_id, KILL_PATIENCE_S, with_signal=signal.SIGKILL)
+    for process in _end_trackers(session_id):
+        _log.warning("process %s does not end: %s", process.pid, process.name)
     return killed
 
 
@@ -55,7 +61,7 @@ def _wait_for_end(
 ) -> list[ProcessStat]:
     """Return what lives on after so many seconds; what is new is signalled as well."""
     deadline = time.monotonic() + patience_s
-    while living := _living(session_id):
+    while living := _living_members(session_id):
         if with_signal is not None:
             for process in living:
                 _signal(process, with_signal)
@@ -65,11 +71,37 @@ def _wait_for_end(
     return living
 
 
+def _end_trackers(session_id: int) -> list[ProcessStat]:
+    """Let resource trackers end by themselves, and kill them where they do not.
+
+    Returns:
+        What else of the session still lives.
+    """
+    deadline = time.monotonic() + TRACKER_PATIENCE_S
+    while (left := _living(session_id)) and time.monotonic() < deadline:
+        others = [process for process in left if not _is_tracker(process.pid)]
+        if others:
+            return others  # a tracker ends after them
+        time.sleep(0.01)
+    for process in left:
+        _signal(process, signal.SIGKILL)
+    return []
+
+
+def _living_members(session_id: int) -> list[ProcessStat]:
+    """Return the living processes of a session, resource trackers left out."""
+    return [item for item in _living(session_id) if not _is_tracker(item.pid)]
+
+
+def _is_tracker(pid: int) -> bool:
+    try:
+        return _TRACKER in (Path("/proc") / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return False
+
+
 STACKS_S = 5.0
 """Longest time that all processes together have to write their stacks."""
-
-SETTLED_S = 0.03
-"""A log that does not grow for so long is written."""
 
 
 def ask_for_stacks(session_id: int, log: Path) -> None:
@@ -81,36 +113,8 @@ def ask_for_stacks(session_id: int, log: Path) -> None:
         session_id: of the trial.
         log: where all of them write.
     """
-    deadline = time.monotonic() + STACKS_S
-    for process in _living(session_id):
-        if catches_signal(process.pid, signal.SIGUSR2):
-            before = _size(log)
-            _signal(process, signal.SIGUSR2)
-            _wait_until_written(log, before, deadline)
-
-
-def _wait_until_written(log: Path, before: int, deadline: float) -> None:
-    """Wait until a process has written its stacks: the next one would write into them.
-
-    Args:
-        log: where it writes.
-        before: size of the log when it was asked.
-        deadline: when to wait no longer.
-    """
-    last = before
-    while time.monotonic() < deadline:
-        time.sleep(SETTLED_S)
-        now = _size(log)
-        if now > before and now == last:
-            return
-        last = now
-
-
-def _size(log: Path) -> int:
-    try:
-        return log.stat().st_size
-    except OSError:
-        return 0
+    pids = [process.pid for process in _living(session_id)]
+    ask_one_by_one(pids, log, patience_s=STACKS_S)
 
 
 def _living(session_id: int) -> list[ProcessStat]:

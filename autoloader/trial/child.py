@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from autoloader.child.stages import Stage, StageBoard
 from autoloader.child.wire import Decoder, send
+from autoloader.trial.aftercare import end_session
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,12 +66,16 @@ class Child:
         role: `host` or `reference`.
         logs: folder for what it prints.
         tmp: short path that becomes its TMPDIR.
+
+    Raises:
+        OSError: no process can be started, or its logs not be made.
     """
 
     def __init__(self, role: str, *, logs: Path, tmp: Path) -> None:
         self.logs = logs
         orders_read, self._orders = os.pipe()
         self._answers, answers_write = os.pipe()
+        self._open = [self._orders, self._answers]
         os.set_blocking(self._answers, False)
         command = [
             sys.executable, "-m", "autoloader.child",
@@ -81,19 +86,26 @@ class Child:
             "TMPDIR": str(tmp),
             "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
         }
-        with _log(logs / "stdout.txt") as out, _log(logs / "stderr.txt") as err:
-            self._process = subprocess.Popen(  # our own interpreter
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                env=environment,
-                pass_fds=(orders_read, answers_write),
-                start_new_session=True,
-            )
-        os.close(orders_read)
-        os.close(answers_write)
+        try:
+            with _log(logs / "stdout.txt") as out, _log(logs / "stderr.txt") as err:
+                self._process = subprocess.Popen(  # our own interpreter
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    env=environment,
+                    pass_fds=(orders_read, answers_write),
+                    start_new_session=True,
+                )
+        except OSError:
+            self._close()
+            raise
+        finally:
+            os.close(orders_read)
+            os.close(answers_write)
         self._pidfd = _open_pidfd(self._process.pid)
+        if self._pidfd is not None:
+            self._open.append(self._pidfd)
         self._decoder = Decoder()
         self._messages: deque[dict[str, Any]] = deque()
 
@@ -157,23 +169,30 @@ class Child:
         return self._messages.popleft()
 
     def end(self) -> None:
-        """End the process: close its orders, then terminate, then kill."""
-        with contextlib.suppress(OSError):
+        """End the process: close its orders, then terminate, then kill.
+
+        May be asked for again, by one that was interrupted in it.
+        """
+        if self._orders in self._open:
+            self._open.remove(self._orders)
             os.close(self._orders)
         for action in (self._process.poll, self._process.terminate, self._process.kill):
             action()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=PATIENCE_S)
                 break
-        for descriptor in (self._answers, self._pidfd):
-            if descriptor is not None:
-                with contextlib.suppress(OSError):
-                    os.close(descriptor)
+        self._close()
 
     def kill(self) -> None:
-        """End the process at once."""
+        """End the process at once, and all of its session."""
         self._process.kill()
         self.end()
+        end_session(self.pid, patience_s=0.0)
+
+    def _close(self) -> None:
+        """Close what is open, each once: its number may be another file's by then."""
+        while self._open:
+            os.close(self._open.pop())
 
     def _wait(self) -> None:
         watched = [self._answers] + ([self._pidfd] if self._pidfd is not None else [])
@@ -193,6 +212,10 @@ def _log(path: Path) -> Any:
 
 
 def _open_pidfd(pid: int) -> int | None:
+    """Return what tells the end of a process; None: it is looked at now and then."""
     if not hasattr(os, "pidfd_open"):
         return None
-    return os.pidfd_open(pid)
+    try:
+        return os.pidfd_open(pid)
+    except OSError:  # no descriptor is left
+        return None

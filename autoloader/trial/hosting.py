@@ -5,17 +5,18 @@ Decides between forking and fresh processes; runs nothing itself.
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from autoloader.child.stages import StageBoard
-from autoloader.trial.aftercare import SessionBook, end_session
 from autoloader.trial.child import Child, ChildDied, ChildHung
-from autoloader.trial.logs import death
+from autoloader.trial.logs import death, tidy
 from autoloader.trial.reference import error_of
 from autoloader.values.outcome import Failure
 
 if TYPE_CHECKING:
+    from autoloader.trial.aftercare import SessionBook
     from autoloader.values.job import PassOrder, Reference
     from autoloader.values.scope import SourceSpec
 
@@ -75,12 +76,16 @@ class HostKeeper:
             return self._host
         self.drop()
         logs = folder / f"{Path(order.logs).name.partition('-')[0]}-host"
-        for path in (logs, tmp / "h"):
-            path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        board = StageBoard.create(logs / "stage")
-        host = Child("host", logs=logs, tmp=tmp / "h")
-        self._host, self._board = host, board
-        self._book.note(host.pid)
+        try:
+            host, board = self._start(logs, tmp / "h")
+        except OSError as exc:
+            self.drop()
+            return Failure(
+                kind="start_failed",
+                phase=order.kind,
+                message=f"the host's process cannot be started: {exc.strerror}",
+                hint="the machine has no room for another process, or for its log",
+            )
         host.order(
             {
                 "source": self._source.to_dict(),
@@ -92,17 +97,30 @@ class HostKeeper:
         )
         return self._await_ready(host, board, order, logs)
 
+    def _start(self, logs: Path, tmp: Path) -> tuple[Child, StageBoard]:
+        for path in (logs, tmp):
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._board = StageBoard.create(logs / "stage")
+        self._host = Child("host", logs=logs, tmp=tmp)
+        self._book.note(self._host.pid)
+        return self._host, self._board
+
     def note_unsafe(self, why: str | None) -> None:
         """Take fresh processes from now on, if the host says that forking is unsafe."""
         if why is not None and self._wanted == "auto" and self.why_fresh is None:
             self.why_fresh = why
 
-    def drop(self) -> None:
-        """End the host and all of its session."""
+    def drop(self, *, keeps_log: bool = False) -> None:
+        """End the host and all of its session; a log that says nothing goes with it.
+
+        Args:
+            keeps_log: whether it is kept all the same, since a failure names it.
+        """
         if self._host is not None:
-            pid = self._host.pid
             self._host.kill()
-            end_session(pid, patience_s=0.0)
+            if not keeps_log:
+                with contextlib.suppress(FileNotFoundError):  # somebody tidied up
+                    tidy(self._host.logs)
             self._host = None
         if self._board is not None:
             self._board.close()
@@ -117,10 +135,10 @@ class HostKeeper:
             failure = death(
                 exc.code, order, logs, board, who="host", kind="start_failed"
             )
-            self.drop()
+            self.drop(keeps_log=True)
             return failure
         except ChildHung as exc:
-            self.drop()
+            self.drop(keeps_log=True)
             return Failure(
                 kind="start_failed",
                 phase=order.kind,

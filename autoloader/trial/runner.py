@@ -17,6 +17,7 @@ from autoloader.audit.ledger import ReferenceLedger
 from autoloader.audit.policy import apply_policy
 from autoloader.child.stages import StageBoard
 from autoloader.errors import ProtocolError
+from autoloader.files import refusals_named
 from autoloader.trial.aftercare import (
     SessionBook,
     SharedMemoryWatch,
@@ -30,6 +31,7 @@ from autoloader.trial.guard import MemoryGuard, kernel_kills, named_by_kernel
 from autoloader.trial.hosting import HostKeeper, Isolation
 from autoloader.trial.judging import Shares, needs_shares, verdict_of
 from autoloader.trial.logs import death, last_number, tidy
+from autoloader.trial.unfinished import note_unfinished
 from autoloader.values.gate import GatePolicy
 from autoloader.values.job import PassOrder, PassPlan, Reference
 from autoloader.values.outcome import Failure, MemoryReading, Reading, Verdict
@@ -83,6 +85,7 @@ class ProcessRunner:
         self._on_tick = on_tick
         self._number = last_number(folder)
         self._trial_pid: int | None = None
+        self._watch = SharedMemoryWatch()
         self._book = SessionBook(folder / "sessions.jsonl")
         self._keeper = HostKeeper(
             source, reference, isolation=isolation, cpus=cpus, book=self._book
@@ -105,10 +108,9 @@ class ProcessRunner:
 
     def close(self) -> None:
         """End host and trial; safe to call at any moment and twice."""
-        if self._trial_pid is not None:
-            end_session(self._trial_pid, patience_s=0.0)
-            self._trial_pid = None
+        self._end_trial(patience_s=0.0)
         self._keeper.drop()
+        self._watch.sweep()  # of a pass that was interrupted while it was ending
         remove_folder(self._tmp)
         with contextlib.suppress(OSError):
             (self._folder / "sessions.jsonl").unlink()
@@ -247,8 +249,10 @@ class ProcessRunner:
         self._number += 1
         name = f"{self._number:04d}-{kind}"
         logs, tmp = self._folder / name, self._tmp / f"{self._number}"
-        logs.mkdir(mode=0o700)
-        tmp.mkdir(parents=True, mode=0o700)
+        with refusals_named(self._folder.parent):
+            self._folder.mkdir(mode=0o700, exist_ok=True)  # somebody may tidy up
+            logs.mkdir(mode=0o700)
+            tmp.mkdir(parents=True, mode=0o700)
         order = PassOrder(
             kind=kind,
             config=config,
@@ -267,8 +271,9 @@ class ProcessRunner:
 
     def _run(self, order: PassOrder, logs: Path) -> dict[str, Any] | Failure:
         """Run one pass and clean up after it."""
-        watch = SharedMemoryWatch()
-        board = StageBoard.create(logs / "stage")
+        self._watch = SharedMemoryWatch()
+        with refusals_named(self._folder.parent):
+            board = StageBoard.create(logs / "stage")
         killed, failed = kernel_kills(), True
         try:
             answer = self._ask(order, logs, board)
@@ -279,15 +284,14 @@ class ProcessRunner:
             return answer
         finally:
             board.close()
-            if self._trial_pid is not None:
-                end_session(self._trial_pid, patience_s=0.5)
-                self._trial_pid = None
+            self._end_trial(patience_s=0.5, is_over=not failed)
             if order.in_process:
                 self._keeper.drop()
             remove_folder(Path(order.tmp))
-            watch.sweep()
+            self._watch.sweep()
             if not failed:
-                tidy(logs)
+                with contextlib.suppress(FileNotFoundError):
+                    tidy(logs)
 
     def _ask(
         self, order: PassOrder, logs: Path, board: StageBoard
@@ -351,17 +355,29 @@ class ProcessRunner:
     def _hung(self, exc: ChildHung, order: PassOrder, logs: Path) -> Failure:
         if self._trial_pid is not None:
             ask_for_stacks(self._trial_pid, logs / "stderr.txt")
-            end_session(self._trial_pid, patience_s=0.5)
-            self._trial_pid = None
+            self._end_trial(patience_s=0.5)
         self._keeper.drop()
         return hung(exc, order, logs)
 
     def _end_at_once(self) -> None:
         """End trial and host without asking them: they take what others need."""
-        if self._trial_pid is not None:
-            end_session(self._trial_pid, patience_s=0.0)
-            self._trial_pid = None
+        self._end_trial(patience_s=0.0)
         self._keeper.drop()
+
+    def _end_trial(self, *, patience_s: float, is_over: bool = False) -> None:
+        """End what is left of a trial; what is being written then is remembered.
+
+        Args:
+            patience_s: time to end by itself, once it is asked.
+            is_over: whether it came to its end: nothing is half written then.
+        """
+        if self._trial_pid is None:
+            return
+        if not is_over:
+            own = (str(self._tmp), str(self._folder.parent))
+            note_unfinished(self._trial_pid, self._folder, own=own)
+        end_session(self._trial_pid, patience_s=patience_s)
+        self._trial_pid = None
 
     def _stall_of(self, config: LoaderConfig) -> float:
         if self._policy.hang_after_s is not None:

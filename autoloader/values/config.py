@@ -8,10 +8,13 @@ from operator import index
 from typing import Any, Self, SupportsIndex
 
 from autoloader.errors import UsageError, did_you_mean
-from autoloader.values.decode import value_of
+from autoloader.values.decode import shown, value_of
 
 DEFAULT_PREFETCH = 2
 """What PyTorch takes for prefetch_factor where there are workers."""
+
+MOST = 2**31 - 1
+"""Largest setting: more is a slip, and beyond what any system counts with."""
 
 _KNOBS = (
     "num_workers",
@@ -52,7 +55,7 @@ class LoaderConfig:
             if self.prefetch_factor is not None:
                 msg = (
                     f"prefetch_factor needs num_workers of at least 1, got "
-                    f"prefetch_factor={self.prefetch_factor} with num_workers=0"
+                    f"prefetch_factor={shown(self.prefetch_factor)} with num_workers=0"
                 )
                 raise UsageError(msg)
             if self.persistent_workers:
@@ -113,7 +116,7 @@ class LoaderConfig:
             name, equals, value = (piece.strip() for piece in part.partition("="))
             if name not in _KNOBS or not equals:
                 known = ", ".join(_KNOBS)
-                msg = f"a config is name=value with names {known}, got {part!r}"
+                msg = f"a config is name=value with names {known}, got {shown(part)}"
                 raise UsageError(msg, hint=did_you_mean(name, _KNOBS))
             if name in named:
                 msg = f"a config names each setting once, got {name} twice"
@@ -167,13 +170,16 @@ class LoaderConfig:
 
 def _check_int(name: str, value: object, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        msg = f"{name} must be a whole number of at least {least}, got {value!r}"
+        msg = f"{name} must be a whole number of at least {least}, got {shown(value)}"
+        raise UsageError(msg)
+    if value > MOST:
+        msg = f"{name} must be at most {MOST}, got {shown(value)}"
         raise UsageError(msg)
 
 
 def _check_bool(name: str, value: object) -> None:
     if not isinstance(value, bool):
-        msg = f"{name} must be True or False, got {value!r}"
+        msg = f"{name} must be True or False, got {shown(value)}"
         raise UsageError(msg)
 
 
@@ -192,10 +198,10 @@ def _parse_value(name: str, text: str) -> int | bool | None:
             return True
         if lowered in {"false", "no", "0"}:
             return False
-        msg = f"{name} must be yes or no, got {text!r}"
+        msg = f"{name} must be yes or no, got {shown(text)}"
         raise UsageError(msg)
     try:
         return int(text)
     except ValueError:
-        msg = f"{name} must be a whole number, got {text!r}"
+        msg = f"{name} must be a whole number, got {shown(text)}"
         raise UsageError(msg) from None

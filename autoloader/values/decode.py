@@ -5,6 +5,8 @@ of another type, is an error that names it, never a silent default. `Any` stops 
 """
 
 import dataclasses
+import math
+import reprlib
 import types
 import typing
 from collections.abc import Mapping
@@ -17,25 +19,32 @@ from autoloader.errors import StoredFileError, UsageError, did_you_mean
 Value = TypeVar("Value")
 
 
-def value_of(kind: type[Value], data: object) -> Value:
+def value_of(kind: type[Value], data: object, *, place: str | None = None) -> Value:
     """Return the frozen value of class `kind` that `plain` made this mapping of.
+
+    Args:
+        kind: a frozen dataclass.
+        data: the mapping.
+        place: where it stands in its file, such as `machine`; errors name what is wrong
+            from there on, as `machine.accelerators[0].name`. Empty: the file itself;
+            None: the class's name.
 
     Raises:
         StoredFileError: `data` is no mapping, a key is unknown or missing, a value has
             another type, or the values contradict each other.
     """
-    found = fields_of(kind, data)
+    name = kind.__name__ if place is None else place
+    found = fields_of(kind, data, place=name)
     hashable: Any = kind
     hints = _hints(hashable)
-    name = kind.__name__
     arguments = {
-        key: _decoded(hints[key], value, f"{name}.{key}")
+        key: _decoded(hints[key], value, f"{name}.{key}" if name else key)
         for key, value in found.items()
     }
     try:
         return kind(**arguments)
-    except (UsageError, ValueError) as exc:
-        msg = f"{name} cannot be used: {exc}"
+    except (UsageError, ArithmeticError, ValueError) as exc:
+        msg = f"{name or 'it'} cannot be used: {exc}"
         raise StoredFileError(msg) from exc
 
 
@@ -60,22 +69,25 @@ class Stored:
         return result
 
 
-def fields_of(kind: type[Any], data: object) -> dict[str, Any]:
+def fields_of(
+    kind: type[Any], data: object, *, place: str | None = None
+) -> dict[str, Any]:
     """Return the mapping as keyword arguments for the dataclass `kind`, as they stand.
 
     Raises:
         StoredFileError: `data` is no mapping, has a key that `kind` does not know, or
             lacks one that `kind` requires.
     """
-    name = kind.__name__
+    name = kind.__name__ if place is None else place or "it"
     if not isinstance(data, Mapping):
         msg = f"{name} must be a mapping, got {type(data).__name__}"
         raise StoredFileError(msg)
     known = {field.name: field for field in dataclasses.fields(kind)}
     for key in data:
         if key not in known:
-            msg = f"{name} has no field {key!r}"
-            raise StoredFileError(msg, hint=did_you_mean(str(key), known))
+            msg = f"{name} has no field {shown(key)}"
+            close = did_you_mean(key, known) if isinstance(key, str) else None
+            raise StoredFileError(msg, hint=close)
     for field in known.values():
         required = (
             field.default is dataclasses.MISSING
@@ -103,6 +115,31 @@ def plain(value: object) -> Any:
     return value
 
 
+class _Short(reprlib.Repr):
+    """Shows some items of some levels, so that nothing is written out whole."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 3
+        self.maxlist = self.maxtuple = self.maxdict = 20
+        self.maxstring = self.maxother = 80
+
+    def repr_int(self, x: int, level: int) -> str:
+        """Return a number; one of thousands of digits cannot be written by Python."""
+        del level
+        bits = x.bit_length()
+        return repr(x) if bits < 200 else f"<a number of {bits} bits>"
+
+
+_SHORT = _Short()
+
+
+def shown(value: object) -> str:
+    """Return a value as it fits into a sentence, however large or deep it is."""
+    text = _SHORT.repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 @lru_cache(maxsize=64)
 def _hints(kind: type[Any]) -> dict[str, Any]:
     return typing.get_type_hints(kind)
@@ -119,17 +156,29 @@ def _decoded(wanted: Any, value: Any, name: str) -> Any:
     if typing.get_origin(wanted) in {types.UnionType, typing.Union}:
         return _decoded_union(typing.get_args(wanted), value, name)
     if not _fits(wanted, value):
-        msg = f"{name} must be {_words(wanted)}, got {_shown(value)}"
+        msg = f"{name} must be {_words(wanted)}, got {shown(value)}"
         raise StoredFileError(msg)
     if typing.get_origin(wanted) is tuple:
         return _decoded_tuple(typing.get_args(wanted), value, name)
     if wanted is float:
-        return float(value)
+        return _finite(value, name)
     if isinstance(wanted, type) and issubclass(wanted, StrEnum):
         return wanted(value)
     if dataclasses.is_dataclass(wanted):
-        return value_of(typing.cast("type[Any]", wanted), value)
+        return value_of(typing.cast("type[Any]", wanted), value, place=name)
     return value
+
+
+def _finite(value: float, name: str) -> float:
+    """Return a number as a float; what was not measured is None, never NaN."""
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
+        msg = f"{name} must be a finite number, got {shown(value)}"
+        raise StoredFileError(msg)
+    return found
 
 
 def _decoded_union(choices: tuple[Any, ...], value: Any, name: str) -> Any:
@@ -137,7 +186,7 @@ def _decoded_union(choices: tuple[Any, ...], value: Any, name: str) -> Any:
         if _fits(choice, value):
             return _decoded(choice, value, name)
     words = " | ".join(_words(choice) for choice in choices)
-    msg = f"{name} must be {words}, got {_shown(value)}"
+    msg = f"{name} must be {words}, got {shown(value)}"
     raise StoredFileError(msg)
 
 
@@ -195,9 +244,3 @@ def _words(wanted: Any) -> str:
     if dataclasses.is_dataclass(origin) or origin is dict:
         return "a mapping"
     return str(origin.__name__)
-
-
-def _shown(value: object) -> str:
-    """Return a value that fits into a sentence."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -84,7 +84,8 @@ class Failure(Stored):
     """Why a pass did not come to its end."""
 
     kind: str
-    """`crashed`, `hung`, `out_of_memory`, `worker_exception`, `start_failed`, ..."""
+    """`crashed`, `hung`, `out_of_memory`, `worker_exception`, `start_failed`,
+    `throttled` (a store turns requests away), `disk_full` (the dataset wrote), ..."""
     phase: str
     """Pass that it ended: `gate`, `timed`, `memory`, `prediction`, `reference`."""
     message: str

@@ -2,7 +2,14 @@
 
 from pathlib import Path
 
-from autoloader.child.last_words import last_raised, read_end, standing_places
+from autoloader.child.last_words import (
+    LOST,
+    last_raised,
+    lost_raised,
+    native_words,
+    read_end,
+    standing_places,
+)
 
 SITE = "/usr/lib/python3/site-packages"
 
@@ -38,6 +45,7 @@ def test_the_last_exception_is_read_with_its_words() -> None:
 
     assert found is not None
     assert (found.kind, found.words) == ("IndexFileGone", "index file vanished")
+    assert str(found.first_cause) == "KeyError: 'x'"
 
 
 def test_a_feeder_threads_exception_is_read() -> None:
@@ -103,3 +111,49 @@ def test_only_the_end_of_a_log_is_read(tmp_path: Path) -> None:
     assert found.endswith("\ufffd the end")
     assert len(found) == 1 << 20
     assert read_end(tmp_path / "missing") == ""
+
+
+def test_what_a_worker_could_not_send_is_read() -> None:
+    """The outermost exception of it, not the one that tells why it was lost."""
+    log = (
+        f'noise\n{LOST}\nTraceback (most recent call last):\n  File "d", line 1, in f\n'
+        "KeyError: 'x'\n\nThe above exception was the direct cause of the following "
+        "exception:\n\nTraceback (most recent call last):\n"
+        f'  File "d", line 2, in f\nDecoderError: gave up\n\n{PICKLING}'
+    )
+
+    found = lost_raised(log)
+
+    assert found is not None
+    assert found.told == "DecoderError: gave up, which began as KeyError: 'x'"
+    assert lost_raised(PICKLING) is None
+
+
+def test_what_only_tells_that_a_worker_is_gone_is_passed_over() -> None:
+    """The training process prints that last, with what it was waiting for."""
+    log = (
+        f'{PICKLING}Traceback (most recent call last):\n  File "q", line 1, in get\n'
+        "_queue.Empty\n\nThe above exception was the direct cause of the following "
+        'exception:\n\nTraceback (most recent call last):\n  File "l", line 1, in n\n'
+        "RuntimeError: DataLoader worker (pid(s) 7) exited unexpectedly\n"
+    )
+
+    assert str(last_raised(log)).startswith("AttributeError: Can't pickle")
+
+
+def test_the_last_words_of_native_code_are_read() -> None:
+    """One that says nothing has none."""
+    log = "free(): invalid pointer\nFatal Python error: Aborted\nnoise\n"
+
+    assert native_words(log) == "Fatal Python error: Aborted"
+    assert native_words("all is well\n") is None
+
+
+def test_a_connection_that_a_dead_worker_closed_says_nothing_of_its_death() -> None:
+    """One that the user's code lost does."""
+    lost = "Traceback (most recent call last):\n{}ConnectionResetError: [Errno 104] x\n"
+    ours = lost.format('  File "/opt/autoloader/child/gate.py", line 3, in read\n')
+    theirs = lost.format('  File "/home/me/data.py", line 3, in read\n')
+
+    assert last_raised(ours) is None
+    assert str(last_raised(theirs)) == "ConnectionResetError: [Errno 104] x"

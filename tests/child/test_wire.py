@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autoloader.child import wire
 from autoloader.child.wire import SCHEMA, Decoder, encode, receive, send
 from autoloader.errors import ProtocolError
 
@@ -78,8 +79,52 @@ def test_a_torn_line_ends_before_the_next_message() -> None:
     assert decoder.torn == 1
 
 
+def test_a_line_without_an_end_takes_no_memory_without_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is torn once it ends, and what comes after it is heard."""
+    monkeypatch.setattr(wire, "MOST_BYTES", 100)
+    decoder = Decoder()
+
+    for _ in range(50):
+        assert list(decoder.feed(b"x" * 70)) == []
+    kept = len(decoder._rest)
+    received = list(decoder.feed(b'{"schema": 1}\n' + encode({"event": "result"})))
+
+    assert kept == 101
+    assert received == [{"event": "result"}]
+    assert decoder.torn == 1
+
+
+def test_a_line_of_the_greatest_length_is_a_message(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In however many parts it comes."""
+    encoded = encode({"text": "x" * 60})
+    monkeypatch.setattr(wire, "MOST_BYTES", len(encoded) - 2)
+    decoder = Decoder()
+
+    received = [
+        message
+        for place in range(len(encoded))
+        for message in decoder.feed(encoded[place : place + 1])
+    ]
+
+    assert received == [{"text": "x" * 60}]
+    assert decoder.torn == 0
+
+
 @pytest.mark.parametrize(
-    "line", [b"garbage\n", b"[1, 2]\n", b"7\n", b"null\n", b"\xff\xfe\n", b'{"a": \n']
+    "line",
+    [
+        b"garbage\n",
+        b"[1, 2]\n",
+        b"7\n",
+        b"null\n",
+        b"\xff\xfe\n",
+        b'{"a": \n',
+        b"[" * 100_000 + b"\n",
+    ],
 )
 def test_what_is_no_message_is_counted_and_skipped(line: bytes) -> None:
     """Nothing is made of half a message."""

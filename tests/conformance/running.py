@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.canary import files_under, traces
+from tests.conformance.cpu_queue import CpuQueue
 from tests.conformance.hazard import Case
 
 DATASETS = Path(__file__).parent / "datasets"
@@ -33,6 +35,8 @@ class Said:
     """The object on stdout; None where the command ended with an error."""
     folder: Path
     """Where it ran, with all that it left."""
+    seconds: float
+    """Wall time of the command, without the time that it stood in the CPU's queue."""
 
     @property
     def summary(self) -> tuple[str, ...]:
@@ -124,26 +128,41 @@ def run(case: Case, folder: Path) -> Said:
     for argument in case.arguments:
         command += ["--arg", argument.format(folder=folder)]
     command += [flag.format(folder=folder) for flag in case.flags]
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        capture_output=True,
-        timeout=LONGEST_S,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **dict(case.environment)},
-    )
-    result = json.loads(done.stdout) if done.stdout.strip() else None
+    begun = time.monotonic()
+    with (
+        subprocess.Popen(
+            command,
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(ROOT), **dict(case.environment)},
+        ) as process,
+        CpuQueue(process) as queue,
+    ):
+        try:
+            out, err = process.communicate(timeout=LONGEST_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    result = json.loads(out) if out.strip() else None
     return Said(
-        code=done.returncode,
-        out=done.stdout,
-        err=done.stderr,
+        code=process.returncode,
+        out=out,
+        err=err,
         result=result,
         folder=folder,
+        seconds=time.monotonic() - begun - queue.waited_s,
     )
 
 
-def differences(case: Case, said: Said) -> list[str]:
-    """Return what was said otherwise than the case has it; nothing where all agrees."""
+def differences(case: Case, said: Said, *, within_s: float | None = None) -> list[str]:
+    """Return what was said otherwise than the case has it; nothing where all agrees.
+
+    Args:
+        case: what was run.
+        said: what came of it.
+        within_s: longest time that it may have taken; None: any.
+    """
     found = []
     if not _agrees(case.says, said.summary):
         found.append(f"says {said.summary}, not {case.says}")
@@ -157,6 +176,8 @@ def differences(case: Case, said: Said) -> list[str]:
         for pattern in case.words
         if not re.search(pattern, said.words)
     ]
+    if within_s is not None and said.seconds > within_s:
+        found.append(f"took {said.seconds:.0f} s, more than {within_s:.0f} s")
     if said.traces():
         found.append(f"content of the data came out in {said.traces()}")
     if found:

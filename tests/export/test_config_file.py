@@ -53,7 +53,18 @@ def test_what_dataloader_kwargs_wrote_is_read_back(tmp_path: Path) -> None:
             "--config {file} holds no settings: a mapping is needed",
             "num_workers: 4, or the same under dataloader",
         ),
-        ("a: [\n", "--config {file} is no YAML: while parsing a flow node", None),
+        (
+            "a: [\n",
+            "--config {file} is no YAML in line 2: expected the node content, but "
+            "found '<stream end>'",
+            None,
+        ),
+        (
+            "num_workers: 1\nnum_workers: 2\n",
+            "--config {file} is no YAML in line 2: the key 'num_workers' stands "
+            "twice, first in line 1",
+            None,
+        ),
         (
             "num_workers: two\n",
             "{file}: num_workers must be a whole number, got 'two'",

@@ -250,7 +250,7 @@ def test_a_file_that_cannot_be_read_is_told(
     def refuse(*_arguments: object, **_keywords: object) -> str:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_text", refuse)
+    monkeypatch.setattr("autoloader.export.contract_file.read_text", refuse)
 
     with pytest.raises(
         StoredFileError, match=f"^{re.escape(str(path))} cannot be read: Permission"
@@ -265,7 +265,8 @@ def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
 
     with pytest.raises(
         StoredFileError,
-        match=f"^{re.escape(str(path))} is no text: invalid start byte$",
+        match=f"^{re.escape(str(path))} cannot be read: it is no UTF-8 text, invalid "
+        "start byte at byte 0$",
     ):
         read_contract(path)
 

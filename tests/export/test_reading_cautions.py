@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from autoloader.export.reading_cautions import reading_cautions
+from autoloader.export.reading_cautions import reading_cautions, worker_cautions
 from autoloader.values.outcome import Reading
 from tests.fakes import a_machine, some_facts
 
@@ -81,3 +81,24 @@ def test_replaced_readings_are_not_judged() -> None:
     spoiled = replace(QUIET, foreign_cpu=1.5, replaced_because="spoiled")
 
     assert codes(spoiled, QUIET) == []
+
+
+@pytest.mark.parametrize(("workers", "ranks"), [(0, 1), (2, 1), (1, 2)])
+def test_workers_that_have_a_cpu_each_are_no_caution(workers: int, ranks: int) -> None:
+    """Nor does PyTorch warn of them."""
+    assert worker_cautions(workers, a_machine(2), ranks=ranks) == []
+
+
+@pytest.mark.parametrize(("workers", "ranks"), [(6, 1), (3, 2)])
+def test_more_workers_than_cpus_are_a_caution(workers: int, ranks: int) -> None:
+    """Of all ranks together: PyTorch's warning is kept out of trials."""
+    (found,) = worker_cautions(workers, a_machine(2), ranks=ranks)
+
+    assert found == {
+        "code": "more_workers_than_cpus",
+        "count": 6,
+        "message": "6 workers share 2 CPUs: that pays while reading waits; PyTorch may "
+        "warn of it when the loader is made",
+        "hint": "its warning does not matter here; where training needs CPUs of its "
+        "own, fewer workers leave it more",
+    }

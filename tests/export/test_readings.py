@@ -6,6 +6,7 @@ import fcntl
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
@@ -18,6 +19,9 @@ from autoloader.values.config import LoaderConfig
 from autoloader.values.outcome import Failure, MemoryReading, Outcome, Reading, Status
 from tests.fakes import a_machine
 from tests.report.fakes import measured, reading, verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ONE = LoaderConfig.canonical(num_workers=1, batch_size=None)
 TWO = LoaderConfig.canonical(num_workers=2, batch_size=8, persistent_workers=True)
@@ -293,7 +297,7 @@ def test_a_path_that_is_not_there_is_told(
         ),
         (
             '{"schema": 1, "record": "trial", "outcome": []}',
-            "line 1 is no outcome: Outcome must be a mapping, got list",
+            "line 1 is no outcome: outcome must be a mapping, got list",
             "it was written by another version, or changed since",
         ),
     ],
@@ -326,6 +330,101 @@ def test_a_file_that_cannot_be_read_is_told(
         autoloader.readings(path)
 
     assert caught.value.message == f"{path} cannot be read: Permission denied"
+
+
+def changed(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change the first line of a study's file."""
+    first, *others = path.read_text().splitlines()
+    data = json.loads(first)
+    change(data)
+    path.write_text("\n".join([json.dumps(data), *others, ""]))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda data: data.update(record="note"),
+            "record must be 'trial' | 'reading', got 'note'",
+        ),
+        (
+            lambda data: data.update(record="reading", number=0, reading={}),
+            "it is a reading of trial 0, which is not there",
+        ),
+        (
+            lambda data: data.update(record="reading", number=[0], reading={}),
+            "number must be int, got [0]",
+        ),
+        (lambda data: data.update(record="reading"), "it lacks 'number'"),
+        (
+            lambda data: data["outcome"]["readings"][0].update(counts="x"),
+            "outcome.readings[0].counts must be a list, got 'x'",
+        ),
+        (
+            lambda data: data["outcome"]["readings"][0].update(total_s=10**400),
+            "outcome.readings[0].total_s must be a finite number, got <a number of "
+            "1329 bits>",
+        ),
+        (
+            lambda data: data["outcome"]["readings"][0].update(counts=[250]),
+            "reading.counts must have 4 items, as arrivals_s, got 1",
+        ),
+        (
+            lambda data: data["outcome"]["readings"][0].update(counts=[-1] * 4),
+            "reading.counts must be at least 0, got -1",
+        ),
+        (
+            lambda data: data["outcome"]["readings"][0].update(warm_batches=-2),
+            "reading.warm_batches must be at least 0, got -2",
+        ),
+        (
+            lambda data: data["outcome"]["readings"][0].update(
+                counts=[5, 0, 0, 0], warm_batches=1
+            ),
+            "reading.counts and reading.arrivals_s give no rate: float division by "
+            "zero",
+        ),
+        (
+            lambda data: data["outcome"].update(number=2**63),
+            "trial must have at most 64 bits, got 9223372036854775808",
+        ),
+    ],
+)
+def test_a_wrong_value_is_told_with_its_field(
+    tmp_path: Path, change: Callable[[dict[str, Any]], None], words: str
+) -> None:
+    """With dots from the line's top, before any table is made of it."""
+    path = stored(tmp_path, measured(0, TWO, [100.0]), measured(1, TWO, [100.0]))
+    changed(path, change)
+
+    with pytest.raises(StoredFileError) as caught:
+        autoloader.readings(path)
+
+    assert caught.value.message == f"{path}, line 1 is no outcome: {words}"
+    assert caught.value.hint == "it was written by another version, or changed since"
+
+
+def test_a_line_that_is_nested_too_deep_is_told(tmp_path: Path) -> None:
+    """Python gives up on it, and says so in its own way."""
+    path = stored(tmp_path, measured(0, TWO, [100.0]))
+    path.write_bytes(b"[" * 100_000 + b"\n" + path.read_bytes())
+
+    with pytest.raises(StoredFileError) as caught:
+        autoloader.readings(path)
+
+    assert caught.value.message.startswith(f"{path}, line 1 is no JSON: maximum recur")
+
+
+def test_a_machine_that_is_none_is_told(tmp_path: Path) -> None:
+    """With the file that it stands in."""
+    path = stored(tmp_path, measured(0, TWO, [100.0]))
+    study = tmp_path / "study.json"
+    study.write_text(json.dumps({"machine": {**a_machine().to_dict(), "kernel": 6}}))
+
+    with pytest.raises(StoredFileError) as caught:
+        autoloader.readings(path)
+
+    assert caught.value.message == f"{study}: machine.kernel must be str, got 6"
 
 
 def test_the_table_can_be_worked_with(tmp_path: Path) -> None:

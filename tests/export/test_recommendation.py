@@ -305,7 +305,7 @@ def test_a_file_that_cannot_be_read_is_damaged(
     def refuse(*_arguments: object, **_keywords: object) -> str:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_text", refuse)
+    monkeypatch.setattr("autoloader.export.recommendation.read_text", refuse)
 
     error = error_of(tmp_path / "x.yaml")
 
@@ -321,17 +321,18 @@ def test_a_file_of_bytes_is_damaged(tmp_path: Path) -> None:
     error = error_of(path)
 
     assert isinstance(error, StoredFileError)
-    assert str(error) == f"{path} is no text: invalid start byte"
+    why = "it is no UTF-8 text, invalid start byte at byte 0"
+    assert str(error) == f"{path} cannot be read: {why}"
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a: [1, 2", "while parsing a flow sequence"),
-        ("- a\nb: 1", "while parsing a block collection"),
-        ("a: 2026-13-45", "month must be in 1..12"),
-        ("[" * 5000, "maximum recursion depth exceeded"),
-        ("--- 1\n--- 2\n", "expected a single document in the stream"),
+        ("a: [1, 2", "line 1: expected ',' or ']', but got"),
+        ("- a\nb: 1", "line 2: expected <block end>, but found"),
+        ("a: 2026-13-45", "line 1: '2026-13-45' is no timestamp"),
+        ("[" * 5000, "line 1: values are nested more than 40 deep"),
+        ("--- 1\n--- 2\n", "line 2: expected a single document in the stream"),
     ],
 )
 def test_what_is_no_yaml_is_damaged(tmp_path: Path, text: str, words: str) -> None:
@@ -342,7 +343,7 @@ def test_what_is_no_yaml_is_damaged(tmp_path: Path, text: str, words: str) -> No
     error = error_of(path)
 
     assert isinstance(error, StoredFileError)
-    assert str(error).startswith(f"{path} is no YAML: {words}")
+    assert str(error).startswith(f"{path} is no YAML in {words}")
 
 
 def test_nothing_in_a_file_is_ever_run(tmp_path: Path) -> None:
@@ -357,7 +358,7 @@ def test_nothing_in_a_file_is_ever_run(tmp_path: Path) -> None:
 
     assert error.exit_code == 5
     assert str(error) == (
-        f"{path} is no YAML: could not determine a constructor for the tag "
+        f"{path} is no YAML in line 1: could not determine a constructor for the tag "
         "'tag:yaml.org,2002:python/object/apply:os.mkdir'"
     )
     assert not made.exists()
@@ -427,33 +428,33 @@ def test_an_unknown_section_is_refused_with_the_closest_one(
 @pytest.mark.parametrize(
     ("settings", "words", "hint"),
     [
-        (None, "LoaderConfig must be a mapping, got NoneType", None),
+        (None, "dataloader must be a mapping, got NoneType", None),
         (
             {"num_workers": 2, "batch_size": 4, "num_worker": 2},
-            "LoaderConfig has no field 'num_worker'",
+            "dataloader has no field 'num_worker'",
             "did you mean 'num_workers'?",
         ),
-        ({"batch_size": 4}, "LoaderConfig lacks the field 'num_workers'", None),
+        ({"batch_size": 4}, "dataloader lacks the field 'num_workers'", None),
         (
             {"num_workers": "two", "batch_size": 4},
-            "LoaderConfig.num_workers must be int, got 'two'",
+            "dataloader.num_workers must be int, got 'two'",
             None,
         ),
         (
             {"num_workers": 0, "batch_size": 4, "prefetch_factor": 2},
-            "LoaderConfig cannot be used: prefetch_factor needs num_workers of at "
+            "dataloader cannot be used: prefetch_factor needs num_workers of at "
             "least 1, got prefetch_factor=2 with num_workers=0",
             None,
         ),
         (
             {"num_workers": 1, "batch_size": 4, "prefetch_factor": 0},
-            "LoaderConfig cannot be used: prefetch_factor must be a whole number of "
+            "dataloader cannot be used: prefetch_factor must be a whole number of "
             "at least 1, got 0",
             None,
         ),
         (
             {"num_workers": 1, "batch_size": 4, "pin_memory": "no"},
-            "LoaderConfig.pin_memory must be bool, got 'no'",
+            "dataloader.pin_memory must be bool, got 'no'",
             None,
         ),
     ],
@@ -481,9 +482,16 @@ def test_workers_without_a_prefetch_factor_have_pytorchs(
     assert load(path).config.prefetch_factor == 2
 
 
-@pytest.mark.parametrize("target", [None, {}, {"met": "yes, surely"}])
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (None, "target must say whether it is met, yes or no"),
+        ({}, "target must say whether it is met, yes or no"),
+        ({"met": "yes, surely"}, "target.met must be true or false, got 'yes, surely'"),
+    ],
+)
 def test_a_target_that_does_not_say_whether_it_is_met_is_damaged(
-    tmp_path: Path, target: object
+    tmp_path: Path, target: object, words: str
 ) -> None:
     """Nothing is taken for met by default."""
     path = written(tmp_path, target=target)
@@ -491,7 +499,7 @@ def test_a_target_that_does_not_say_whether_it_is_met_is_damaged(
     error = error_of(path)
 
     assert isinstance(error, StoredFileError)
-    assert str(error) == f"{path}: target must say whether it is met, yes or no"
+    assert str(error) == f"{path}: {words}"
 
 
 def test_a_machine_that_cannot_be_read_is_damaged(tmp_path: Path) -> None:
@@ -501,7 +509,37 @@ def test_a_machine_that_cannot_be_read_is_damaged(tmp_path: Path) -> None:
     error = error_of(path)
 
     assert isinstance(error, StoredFileError)
-    assert str(error) == f"{path}: Machine.kernel must be str, got 6.1"
+    assert str(error) == f"{path}: machine.kernel must be str, got 6.1"
+
+
+@pytest.mark.parametrize(
+    ("sections", "words"),
+    [
+        ({"dataset": ["x"]}, "dataset must be str, got ['x']"),
+        (
+            {"target": {"met": True, "ranks": "2"}},
+            "target.ranks must be a whole number of at least 1, got '2'",
+        ),
+        (
+            {"target": {"met": True, "ranks": True}},
+            "target.ranks must be a whole number of at least 1, got True",
+        ),
+        (
+            {"machine": {**MACHINE.to_dict(), "effective_cpus": float("nan")}},
+            "machine.effective_cpus must be a finite number, got nan",
+        ),
+    ],
+)
+def test_what_a_warning_would_say_is_checked_before(
+    tmp_path: Path, sections: dict[str, Any], words: str
+) -> None:
+    """The field is named by its place in the file."""
+    path = written(tmp_path, **sections)
+
+    error = error_of(path)
+
+    assert isinstance(error, StoredFileError)
+    assert str(error) == f"{path}: {words}"
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -238,6 +238,18 @@ def test_the_tightest_memory_limit_of_all_parents_counts(tmp_path: Path) -> None
     assert cgroup.memory_limit(root) == 512 * MIB
 
 
+@pytest.mark.parametrize(("most", "high"), [("max", "300"), ("400", "300")])
+def test_a_limit_above_which_the_kernel_slows_down_counts(
+    tmp_path: Path, most: str, high: str
+) -> None:
+    """Nothing is killed at `memory.high`, and nothing measured beyond it is true."""
+    files = {"pod/box/memory.max": f"{most}\n", "pod/box/memory.high": f"{high}\n"}
+
+    root = plant_v2(tmp_path, files)
+
+    assert cgroup.memory_limit(root) == 300
+
+
 def test_v1_tells_a_limit_of_parents_out_of_view(tmp_path: Path) -> None:
     """In a container only the group's own files are seen, yet its parents limit it."""
     root = plant_v1(

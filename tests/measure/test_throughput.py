@@ -351,3 +351,14 @@ def test_a_part_of_an_epoch_and_several_whole_ones_say_the_same(
     )
 
     assert epoch_rate(part) == pytest.approx(epoch_rate(whole))
+
+
+def test_a_window_without_an_example_has_no_rate() -> None:
+    """A collate_fn that drops all of them, say: an epoch would never end."""
+    reading = modelled_reading(2)
+    counts = tuple(
+        0 if place >= reading.warm_batches else BATCH_SIZE
+        for place in range(len(reading.counts))
+    )
+
+    assert epoch_rate(replace(reading, counts=counts)) == 0.0

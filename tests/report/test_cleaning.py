@@ -17,6 +17,8 @@ from autoloader.report.cleaning import clean
         ("one\r\ntwo\tthree", "one two three"),
         ("a\x00b\x07c\x7f", "abc"),
         ("\u202eevil\u202c", "evil"),
+        ("sha\u200bpe\ufeffless\U000e0041", "shapeless"),
+        ("\u0645\u06cc\u200c\u062f", "\u0645\u06cc\u200c\u062f"),  # a joiner
         ("cut \x1b", "cut "),
         ("\udcff.jpg", "\ufffd.jpg"),
         ("[bold]kept[/bold] :smile:", "[bold]kept[/bold] :smile:"),

@@ -237,6 +237,8 @@ def test_a_machine_is_told_by_its_limits() -> None:
     assert stream.getvalue().splitlines() == [
         "processor      Test CPU",
         "CPUs           2.5 effective: 4 of 8 allowed, a quota of 2.5",
+        "workers        PyTorch warns above 4, quota or not; more pay where "
+        "reading waits",
         "memory         1.0 GiB free of 2.0 GiB",
         "shared memory  32.0 MiB free of 64.0 MiB",
         "open files     at most 1,024",
@@ -262,7 +264,7 @@ def test_equal_accelerators_are_counted() -> None:
     print_machine(machine, stream)
 
     lines = stream.getvalue().splitlines()
-    assert lines[3:6] == [
+    assert lines[4:7] == [
         "shared memory  none",
         "open files     no limit",
         "accelerator    2 x GPU A + GPU B",

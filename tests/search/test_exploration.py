@@ -1,19 +1,19 @@
 """Search and finale against a runner that answers from a table."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from autoloader.search.budget import Budget
-from autoloader.search.exploration import HOPELESS, Exploration
+from autoloader.search.exploration import HOPELESS, TOO_SLOW, Exploration
 from autoloader.search.finale import Finale, Result
 from autoloader.search.record import Record
 from autoloader.search.space import Space, SpaceRequest, incumbents
 from autoloader.search.study import Study, rate_of
 from autoloader.values.config import LoaderConfig
-from autoloader.values.outcome import Failure, Outcome, Status
+from autoloader.values.outcome import Failure, Outcome, Status, Verdict
 from autoloader.values.target import Target
 from tests.fakes import FakeRunner, a_machine, a_scope, a_stopwatch, some_facts
 
@@ -52,6 +52,7 @@ class Kit:
         self.budget = Budget(budget_s, runner.clock, runner.clock())
         self.journal = folder / "optuna.log"
         self.target = Target(share_of_best=0.95)
+        self.skipped: dict[LoaderConfig, str] = {}
 
     def study(self) -> Study:
         """Open Optuna's study on what is recorded."""
@@ -83,6 +84,7 @@ class Kit:
             first,
             on_start=lambda item: None,
             on_outcome=lambda item: None,
+            on_skip=self.skipped.__setitem__,
         )
 
     def finish(self) -> Result:
@@ -215,8 +217,11 @@ def test_a_config_over_the_memory_budget_is_never_timed(make: Make) -> None:
 
     kit.explore(memory_bytes=250_000_000)
 
-    assert kit.record[config(3)].status is Status.OUT_OF_MEMORY
-    assert ("time", config(3)) not in runner.calls
+    too_large = [item for item in kit.record.outcomes if item.config.num_workers > 2]
+    assert {item.status for item in too_large} == {Status.OUT_OF_MEMORY}
+    assert not [
+        item for kind, item in runner.calls if kind == "time" and item.num_workers > 2
+    ]
     assert kit.record[config(2)].status is Status.MEASURED
 
 
@@ -338,3 +343,110 @@ def test_an_outcome_without_a_passed_verdict_has_no_speed(make: Make) -> None:
     with pytest.raises((AssertionError, ValueError)):
         replace(outcome, verdict=None)
     assert isinstance(outcome, Outcome)
+
+
+class Exhausted(FakeRunner):
+    """Fails in one way wherever a config asks for more than there is."""
+
+    kind = "out_of_memory"
+    most = 7
+
+    def asks(self, config: LoaderConfig) -> int:
+        """Return how much of it a config asks for: memory by its batches alone."""
+        in_flight = config.num_workers * (config.prefetch_factor or 0)
+        if self.kind == "throttled":
+            return config.num_workers
+        files = 8 * config.num_workers
+        return in_flight + (files if self.kind == "descriptors_exhausted" else 0)
+
+    def gate(self, config: LoaderConfig, *, examples: int) -> Verdict | Failure:
+        """Return the failure of what asks for too much."""
+        found = super().gate(config, examples=examples)
+        if self.asks(config) > self.most:
+            return Failure(kind=self.kind, phase="gate", message="it ran out")
+        return found
+
+
+def exhausted(kind: str, most: int) -> Exhausted:
+    """Return a runner that has so much of something."""
+    runner = Exhausted(rate=lambda item: 500.0, memory=lambda item: 0)
+    runner.kind, runner.most = kind, most
+    return runner
+
+
+def tried_in_vain(outcomes: Sequence[Outcome]) -> list[LoaderConfig]:
+    """Return what was tried although no more than it had failed before."""
+    failed: list[LoaderConfig] = []
+    found = []
+    for outcome in outcomes:
+        config = outcome.config
+        if any(
+            config.num_workers >= item.num_workers
+            and (config.prefetch_factor or 0) >= (item.prefetch_factor or 0)
+            for item in failed
+        ):
+            found.append(config)
+        if outcome.failure is not None:
+            failed.append(config)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "most"),
+    [
+        ("out_of_memory", 7),
+        ("shared_memory_full", 7),
+        ("descriptors_exhausted", 25),
+        ("throttled", 2),
+    ],
+)
+def test_a_region_that_ran_out_once_is_not_tried_again(
+    kind: str, most: int, make: Make
+) -> None:
+    """What is passed over has its reason; all else is measured."""
+    runner = exhausted(kind, most)
+    kit = make(runner)
+
+    stopped = kit.explore()
+
+    failed = [item for item in kit.record.outcomes if item.failure is not None]
+    assert stopped == "space_exhausted"
+    assert failed
+    assert tried_in_vain(kit.record.outcomes) == []
+    assert kit.skipped
+    for passed_over, reason in kit.skipped.items():
+        assert reason.startswith(tuple(f"trial {item.number} " for item in failed))
+        assert runner.asks(passed_over) > most
+        assert kit.record.of_config(passed_over) is None
+
+
+def test_a_search_that_goes_on_knows_what_ran_out(make: Make) -> None:
+    """It follows from the outcomes that are stored."""
+    kit = make(exhausted("out_of_memory", 7))
+    while not any(item.failure for item in kit.record.outcomes):
+        kit.explore(most_trials=len(kit.record.outcomes) + 1)
+    kit.skipped.clear()
+
+    kit.explore()
+
+    assert tried_in_vain(kit.record.outcomes) == []
+    assert kit.skipped
+
+
+def test_a_crash_is_no_reason_to_pass_over_others(make: Make) -> None:
+    """It says nothing of their size."""
+    kit = make(exhausted("crashed", 7))
+
+    kit.explore()
+
+    assert kit.skipped == {}
+    assert {item.config for item in kit.record.outcomes} == set(SPACE.configs())
+
+
+def test_what_is_far_too_slow_is_passed_over_with_its_reason(make: Make) -> None:
+    """Others may want to know why it is not in the table."""
+    kit = make(by_workers(RATES))
+
+    kit.explore()
+
+    assert set(kit.skipped.values()) == {TOO_SLOW}

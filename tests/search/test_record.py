@@ -189,13 +189,13 @@ def change(**values: Any) -> Callable[[str], str]:
         ),
         (
             lambda line: line.replace('"num_workers": 0', '"num_workers": -1'),
-            "LoaderConfig cannot be used: num_workers must be a whole number of at "
+            "Outcome.config cannot be used: num_workers must be a whole number of at "
             "least 0, got -1",
         ),
         (
             lambda line: line.replace('"passed": true', '"passed": false'),
-            "Verdict cannot be used: a verdict passes where it has no findings, and "
-            "only there",
+            "Outcome.verdict cannot be used: a verdict passes where it has no "
+            "findings, and only there",
         ),
     ],
 )
@@ -411,3 +411,22 @@ def test_a_file_that_cannot_be_read_gives_the_lock_back(folder: Path) -> None:
     for _ in range(2):
         with pytest.raises(UsageError, match=f"^{re.escape(sentence)}$"):
             Record(folder)
+
+
+def test_a_study_that_begins_anew_is_not_said_to_go_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A comparison has a folder of its own each time."""
+
+    def refuse(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with Record(folder, goes_on=False) as record:
+        monkeypatch.setattr(os, "fsync", refuse)
+        with pytest.raises(StoredFileError) as caught:
+            record.add(outcome(0))
+        monkeypatch.undo()
+
+    assert caught.value.hint == (
+        "free some space and run the same command: it begins anew"
+    )

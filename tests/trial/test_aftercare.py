@@ -179,6 +179,48 @@ def test_a_process_that_does_not_listen_is_left_alone(
     end_session(session.pid)
 
 
+TRACKED = (
+    "import multiprocessing.shared_memory, os, signal\n"
+    "kept = multiprocessing.shared_memory.SharedMemory(create=True, size=10)\n"
+    "os.write(1, kept.name.encode() + b'\\n')\n"
+    "signal.pause()\n"
+)
+"""Holds shared memory that Python's resource tracker removes for it."""
+
+
+@pytest.mark.parametrize("patience_s", [0.0, 1.0])
+def test_the_resource_tracker_ends_last_and_tidies_up(patience_s: float) -> None:
+    """Killed with the others, it would leave their shared memory for ever."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", TRACKED], stdout=subprocess.PIPE, start_new_session=True
+    )
+    assert process.stdout is not None
+    name = process.stdout.readline().decode().strip()
+    assert (Path("/dev/shm") / name).exists()
+    members = processes_of_session(process.pid)
+
+    end_session(process.pid, patience_s=patience_s)
+    process.communicate()
+
+    assert len(members) == 2
+    assert aftercare._living(process.pid) == []
+    assert not (Path("/dev/shm") / name).exists()
+
+
+def test_a_tracker_that_does_not_end_is_killed(
+    start: type[Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits for somebody outside the session, say."""
+    words = "import multiprocessing.resource_tracker\n"
+    session = start(words + STUBBORN)
+    monkeypatch.setattr(aftercare, "TRACKER_PATIENCE_S", 0.05)
+
+    killed = end_session(session.pid)
+
+    assert killed == 0
+    assert session.process.wait() == -signal.SIGKILL
+
+
 def test_a_session_that_a_killed_run_left_is_swept(
     tmp_path: Path, start: type[Session]
 ) -> None:

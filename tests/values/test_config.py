@@ -229,6 +229,12 @@ def test_a_text_that_is_no_config_is_refused(
             "least 0, got -1",
             None,
         ),
+        (
+            {"num_workers": 0, "batch_size": 2**31},
+            "LoaderConfig cannot be used: batch_size must be at most 2147483647, got "
+            "2147483648",
+            None,
+        ),
     ],
 )
 def test_stored_data_that_is_no_config_is_refused(

@@ -1,6 +1,7 @@
 """Plain data becomes frozen values, or an error that names what is wrong."""
 
 import dataclasses
+import math
 import re
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from autoloader.errors import StoredFileError
-from autoloader.values.decode import fields_of, plain, value_of
+from autoloader.values.decode import fields_of, plain, shown, value_of
 
 
 class Colour(StrEnum):
@@ -96,6 +97,12 @@ def test_a_whole_number_stands_for_a_float() -> None:
         ({"name": 3}, "Outer.name must be str, got 3"),
         ({"share": "half"}, "Outer.share must be float, got 'half'"),
         ({"share": True}, "Outer.share must be float, got True"),
+        ({"share": math.nan}, "Outer.share must be a finite number, got nan"),
+        ({"share": -math.inf}, "Outer.share must be a finite number, got -inf"),
+        (
+            {"share": 10**400},
+            "Outer.share must be a finite number, got <a number of 1329 bits>",
+        ),
         ({"is_kept": 1}, "Outer.is_kept must be bool, got 1"),
         ({"is_kept": None}, "Outer.is_kept must be bool, got None"),
         ({"colour": "green"}, "Outer.colour must be 'red' | 'blue', got 'green'"),
@@ -106,10 +113,10 @@ def test_a_whole_number_stands_for_a_float() -> None:
         ({"pairs": [[1, 2]]}, "Outer.pairs[0][0] must be str, got 1"),
         ({"bounds": [1, "2"]}, "Outer.bounds[1] must be int, got '2'"),
         ({"inner": []}, "Outer.inner must be a mapping | None, got []"),
-        ({"inner": {"sizes": 1}}, "Inner has no field 'sizes'"),
+        ({"inner": {"sizes": 1}}, "Outer.inner has no field 'sizes'"),
         (
             {"inners": [{}, {"size": -1}]},
-            "Inner cannot be used: size must be at least 0, got -1",
+            "Outer.inners[1] cannot be used: size must be at least 0, got -1",
         ),
         ({"extra": []}, "Outer.extra must be a mapping, got []"),
     ],
@@ -129,6 +136,64 @@ def test_a_long_value_is_cut_short_in_the_sentence() -> None:
     sentence = f"Outer.name must be str, got {repr(found)[:57]}..."
     with pytest.raises(StoredFileError, match=f"^{re.escape(sentence)}$"):
         value_of(Outer, {"name": found})
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (16**5000, "<a number of 20001 bits>"),
+        ([-(16**5000)], "[<a number of 20001 bits>]"),
+        ([[[[[1]]]]], "[[[[...]]]]"),
+        ("x" * 10**6, f"'{'x' * 37}...{'x' * 16}..."),
+    ],
+    ids=["number", "list", "deep", "long"],
+)
+def test_what_is_huge_or_deep_is_shown_in_part(value: object, words: str) -> None:
+    """Python itself cannot write a number of so many digits."""
+    assert shown(value) == words
+
+
+@pytest.mark.parametrize(
+    ("place", "data", "sentence"),
+    [
+        ("parts[3]", {"name": 3}, "parts[3].name must be str, got 3"),
+        ("parts[3]", {}, "parts[3] lacks the field 'name'"),
+        ("parts[3]", [], "parts[3] must be a mapping, got list"),
+        (
+            "parts[3]",
+            {"name": "", "inner": {"size": -1}},
+            "parts[3].inner cannot be used: size must be at least 0, got -1",
+        ),
+        ("", {"name": 3}, "name must be str, got 3"),
+        ("", {}, "it lacks the field 'name'"),
+        ("", {"name": "", "inner": {"size": ""}}, "inner.size must be int, got ''"),
+    ],
+)
+def test_errors_name_the_place_in_the_file(
+    place: str, data: object, sentence: str
+) -> None:
+    """With dots, from the file's top on, whatever the class is called."""
+    with pytest.raises(StoredFileError, match=f"^{re.escape(sentence)}$"):
+        value_of(Outer, data, place=place)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doubled:
+    """A value that reckons with its number."""
+
+    number: int
+
+    def __post_init__(self) -> None:
+        """Work something out."""
+        float(self.number)
+
+
+def test_a_number_that_is_too_large_to_reckon_with_is_refused() -> None:
+    """JSON has numbers of any length."""
+    sentence = "Doubled cannot be used: int too large to convert to float"
+
+    with pytest.raises(StoredFileError, match=f"^{re.escape(sentence)}$"):
+        value_of(Doubled, {"number": 10**400})
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_whole_numbers_stand_for_floats_in_stored_data() -> None:
         ),
         (
             changed(accelerators=[{"name": "A100"}]),
-            "Accelerator lacks the field 'kind'",
+            "Machine.accelerators[0] lacks the field 'kind'",
         ),
         (
             changed(accelerators=[7]),

@@ -1,0 +1,147 @@
+"""What the host does around a pass: what it refuses first, and whom it asks last."""
+
+import faulthandler
+import multiprocessing
+import os
+import signal
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+from autoloader.child import host
+from autoloader.child.__main__ import leave_worker_counts_unsaid
+from autoloader.values.config import LoaderConfig
+from autoloader.values.job import PassOrder
+from autoloader.values.outcome import Failure
+
+
+def order_of(workers: int, kind: str = "gate") -> PassOrder:
+    """Return an order for a pass with so many workers."""
+    return PassOrder(
+        kind=kind,
+        config=LoaderConfig.canonical(num_workers=workers, batch_size=8),
+        logs="logs",
+        tmp="tmp",
+        reference="reference",
+        examples=24,
+    )
+
+
+def test_workers_without_shared_memory_are_refused_by_name(tmp_path: Path) -> None:
+    """PyTorch would say that some file does not exist."""
+    place = tmp_path / "shm"
+
+    found = host._without_shared_memory(order_of(2), Path("logs"), place)
+
+    assert found == Failure(
+        kind="start_failed",
+        phase="gate",
+        message=f"workers need shared memory, and {place} is not there",
+        hint=f"mount -t tmpfs tmpfs {place}, or docker run --shm-size; num_workers=0 "
+        "needs none",
+        log="logs",
+    )
+
+
+def test_shared_memory_that_is_closed_to_this_user_is_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is there, and of no use."""
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+
+    found = host._without_shared_memory(order_of(1), Path("logs"), tmp_path)
+
+    assert found is not None
+    assert found.message == (
+        f"workers need shared memory, and {tmp_path} cannot be written"
+    )
+
+
+@pytest.mark.parametrize(
+    ("order", "has_place"),
+    [
+        (order_of(0), False),
+        (order_of(2, kind="share"), False),
+        (order_of(2), True),
+    ],
+)
+def test_what_needs_no_shared_memory_or_has_it_is_run(
+    order: PassOrder, has_place: bool, tmp_path: Path
+) -> None:
+    """One process alone, and the share of one worker, do without."""
+    place = tmp_path if has_place else tmp_path / "none"
+
+    assert host._without_shared_memory(order, Path("logs"), place) is None
+
+
+def wait_deeply(log: Path, ups: Any, depth: int) -> None:
+    """Listen, and wait at the bottom of many calls."""
+    if depth:
+        wait_deeply(log, ups, depth - 1)
+    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    faulthandler.register(signal.SIGUSR2, file=file, chain=False)
+    ups.send_bytes(b"up")
+    while True:
+        signal.pause()
+
+
+@pytest.mark.parametrize(
+    ("words", "stacks"),
+    [("DataLoader timed out after 5 seconds", 3), ("the file is truncated", 0)],
+)
+def test_workers_tell_where_they_stand_when_the_loader_gave_up(
+    words: str, stacks: int, tmp_path: Path
+) -> None:
+    """One after the other, and only where it was the time that ended it."""
+    log = tmp_path / "stderr.txt"
+    log.touch()
+    receiving, sending = multiprocessing.Pipe(duplex=False)
+    context = multiprocessing.get_context("fork")
+    workers = [
+        context.Process(target=wait_deeply, args=(log, sending, 50)) for _ in range(3)
+    ]
+    try:
+        for worker in workers:
+            worker.start()
+            assert receiving.recv_bytes() == b"up"
+
+        host._ask_workers_for_stacks(RuntimeError(words), log)
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.join()
+
+    found = log.read_text(encoding="utf-8").split("Current thread 0x")[1:]
+    assert [stack.count(" in wait_deeply\n") for stack in found] == [51] * stacks
+
+
+def too_many_workers() -> DataLoader[Any]:
+    """Make a loader that PyTorch warns of; none of its workers is started."""
+    data = TensorDataset(torch.arange(3))
+    return DataLoader(data, num_workers=len(os.sched_getaffinity(0)) + 1)
+
+
+def test_advice_on_numbers_of_workers_is_left_unsaid() -> None:
+    """That alone: what else is worth a warning is told as ever."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.resetwarnings()
+        leave_worker_counts_unsaid()
+
+        too_many_workers()
+        warnings.warn("the index is older than the data", UserWarning, stacklevel=1)
+
+    assert [str(item.message) for item in seen] == ["the index is older than the data"]
+
+
+def test_a_filter_of_the_users_comes_before_ours() -> None:
+    """What would end their training ends the trial."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        leave_worker_counts_unsaid()
+
+        with pytest.raises(UserWarning, match="This DataLoader will create"):
+            too_many_workers()

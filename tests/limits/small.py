@@ -1,0 +1,43 @@
+"""Small datasets for runs with little: honest ones, a large one, one that warns."""
+
+import warnings
+from typing import Any
+
+import torch
+from torch.utils.data import Dataset
+
+LENGTH = 24
+
+LARGE_BYTES = 4 << 20
+
+OWN_WARNING = "the index is older than the data"
+
+
+class Small(Dataset[Any]):
+    """A few numbers and a label, which follow from the index."""
+
+    def __len__(self) -> int:
+        """Return three batches' worth."""
+        return LENGTH
+
+    def __getitem__(self, index: int) -> Any:
+        """Return an example of 12 bytes."""
+        return torch.full((3,), float(index)), index % 5
+
+
+class Large(Small):
+    """Examples of 4 MiB: a batch of eight takes half of a `/dev/shm` of 64 MiB."""
+
+    def __getitem__(self, index: int) -> Any:
+        """Return an example that follows from the index."""
+        return torch.full((LARGE_BYTES,), index, dtype=torch.uint8), index % 5
+
+
+class Warns(Small):
+    """Says something itself whenever it reads the first example."""
+
+    def __getitem__(self, index: int) -> Any:
+        """Return an example, with a warning of its own."""
+        if index == 0:
+            warnings.warn(OWN_WARNING, UserWarning, stacklevel=1)
+        return super().__getitem__(index)

@@ -1,0 +1,84 @@
+"""The host is started when it is needed; that it cannot be is an outcome."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from autoloader.trial import hosting
+from autoloader.trial.aftercare import SessionBook
+from autoloader.trial.hosting import HostKeeper
+from autoloader.values.config import LoaderConfig
+from autoloader.values.contract import Contract
+from autoloader.values.job import PassOrder, Reference
+from autoloader.values.outcome import Failure, Status
+from autoloader.values.scope import SourceSpec
+from tests.fakes import a_scope, some_facts
+
+DATASETS = Path(__file__).parents[1] / "datasets.py"
+
+
+def keeper(folder: Path, spec: str = f"{DATASETS}:Honest") -> HostKeeper:
+    """Return a keeper for a dataset whose reference was read."""
+    reference = Reference(
+        facts=some_facts(),
+        scope=a_scope(),
+        folder=str(folder),
+        seconds=1.0,
+        contract=Contract(),
+    )
+    return HostKeeper(
+        SourceSpec(spec=spec),
+        reference,
+        isolation="auto",
+        cpus=None,
+        book=SessionBook(folder / "sessions.jsonl"),
+    )
+
+
+def order(folder: Path) -> PassOrder:
+    """Return the order of a gate pass."""
+    return PassOrder(
+        kind="gate",
+        config=LoaderConfig(num_workers=0, batch_size=8),
+        logs=str(folder / "0001-gate"),
+        tmp=str(folder / "tmp"),
+        reference=str(folder),
+        examples=8,
+    )
+
+
+def test_a_machine_without_room_for_a_process_is_an_outcome(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other trials may find room again."""
+
+    def refuse(*_arguments: object, **_keywords: object) -> None:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr(hosting, "Child", refuse)
+
+    found = keeper(tmp_path).open(order(tmp_path), tmp_path, tmp_path / "t")
+
+    assert isinstance(found, Failure)
+    assert found.kind == "start_failed"
+    assert found.status is Status.CRASHED
+    assert found.phase == "gate"
+    assert found.message == (
+        "the host's process cannot be started: Resource temporarily unavailable"
+    )
+    assert found.hint == "the machine has no room for another process, or for its log"
+
+
+@pytest.mark.slow
+def test_a_host_that_said_nothing_leaves_no_log(tmp_path: Path) -> None:
+    """Each failing trial may end one: their logs would add up."""
+    kept = keeper(tmp_path)
+
+    host = kept.open(order(tmp_path), tmp_path, tmp_path / "t")
+    kept.drop()
+
+    assert not isinstance(host, Failure)
+    assert not host.is_alive
+    assert not (tmp_path / "0001-host").exists()
