@@ -18,7 +18,7 @@ from autoloader.child.rereading import edited_in_place
 def untouched(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget threads and connections that other tests have left in this process."""
     if "threads" not in request.node.name:
-        monkeypatch.setattr(rereading.threading, "active_count", lambda: 1)
+        monkeypatch.setattr("threading.active_count", lambda: 1)
     monkeypatch.setattr(rereading, "connected_sockets", lambda pid: 0)
 
 
