@@ -26,6 +26,9 @@ from autoloader.child.weighing import (
 )
 from autoloader.measure.memory import MemoryMeter, Weight
 
+pytestmark = pytest.mark.alone  # what others run moves what is weighed
+
+
 MIB = 1 << 20
 BATCH_BYTES = 36 * MIB
 """Larger than what the C library keeps of freed memory for itself, which is 32 MiB."""

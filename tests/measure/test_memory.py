@@ -9,6 +9,9 @@ import pytest
 
 from autoloader.measure.memory import MemoryMeter, ProcessSet, parse_set, process_set
 
+pytestmark = pytest.mark.alone  # what others run moves what is weighed
+
+
 MIB = 1 << 20
 KIB = 1 << 10
 HOST, TRIAL, WORKER, ORPHAN, OTHER = 5, 6, 7, 8, 9
