@@ -109,7 +109,7 @@ def result(
         side_by_side=found,
         comparison=None if found is None else found.comparison(),
         why_fresh=None,
-        study=Path("/work/.autoloader/measure-20260102-150405"),
+        study=Path("/data/.autoloader/measure-20260102-150405"),
         seconds=83.4,
     )
 
