@@ -27,6 +27,7 @@ from autoloader.measure.descriptors import open_files
 from autoloader.measure.load import FileBytes, file_bytes
 from autoloader.measure.proc import children_of, read_kernel_text
 from autoloader.measure.storage import (
+    LEAST_READ_BYTES,
     file_systems_of,
     is_network,
     mapped_files,
@@ -47,10 +48,6 @@ MOST_FILES = 2_000_000
 
 LOOK_SHARE = 0.01
 """Part of the time that looking at open files may take."""
-
-LEAST_READ_BYTES = 16.0
-"""Mean bytes an example from which on something is read, seen by name or not: what
-reading counters costs is far below."""
 
 PLAIN = frozenset({"int", "float", "bool", "number", "complex", "none"})
 """Kinds of fields that are numbers, beside which bytes or text may lie undecoded."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from autoloader.measure.storage import MEMORY_TYPES, is_network
+from autoloader.measure.storage import LEAST_READ_BYTES, MEMORY_TYPES, is_network
 from autoloader.units import format_bytes
 
 if TYPE_CHECKING:
@@ -34,10 +34,6 @@ over (h5py's buffer has 64 KiB), and what is stored may be compressed."""
 
 WARM_SHARE = 0.1
 """Part of what warm readings read that may have come from storage."""
-
-LEAST_READ_BYTES = 16.0
-"""Mean bytes an example below which read calls do not tell what is read: files are
-mapped, or there are none."""
 
 
 def scope_section(

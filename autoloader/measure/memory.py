@@ -17,7 +17,6 @@ seen by PSS).
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +26,8 @@ from autoloader.measure.proc import (
     parse_stat,
     processes_of_session,
     read_kernel_text,
+    smaps_sums,
+    smaps_text,
 )
 from autoloader.measure.shared_memory import account
 
@@ -122,10 +123,7 @@ def is_busy(pid: int, root: Path = Path("/")) -> bool:
 
 def process_set(pid: int, root: Path = Path("/")) -> ProcessSet | None:
     """Return the set of a process, None when it has ended or is not ours to read."""
-    folder = root / "proc" / str(pid)
-    # smaps_rollup came with Linux 4.14; smaps says the same, one mapping at a time.
-    text = read_kernel_text(folder / "smaps_rollup")
-    return parse_set(text or read_kernel_text(folder / "smaps") or "")
+    return parse_set(smaps_text(pid, root))
 
 
 def parse_set(text: str) -> ProcessSet | None:
@@ -134,10 +132,8 @@ def parse_set(text: str) -> ProcessSet | None:
     Returns:
         The sums; None for an empty text, which is what an ended process leaves.
     """
-    sums: dict[str, int] = {}
-    for name, kib in re.findall(r"^(\w+): +(\d+) kB$", text, re.MULTILINE):
-        sums[name] = sums.get(name, 0) + 1024 * int(kib)
-    if "Pss" not in sums:
+    sums = smaps_sums(text)
+    if sums is None:
         return None
     return ProcessSet(
         pss_bytes=sums["Pss"] - sums.get("Pss_File", 0),

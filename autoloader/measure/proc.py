@@ -117,10 +117,26 @@ def read_kernel_text(path: Path) -> str | None:
 
 def process_memory(pid: int, root: Path = Path("/")) -> ProcessMemory | None:
     """Return the memory of a process, None when it has ended or is not ours to read."""
+    return parse_smaps(smaps_text(pid, root))
+
+
+def smaps_text(pid: int, root: Path = Path("/")) -> str:
+    """Return `smaps_rollup`, or `smaps`; empty when it has ended or is not ours."""
     folder = root / "proc" / str(pid)
     # smaps_rollup came with Linux 4.14; smaps says the same, one mapping at a time.
     text = read_kernel_text(folder / "smaps_rollup")
-    return parse_smaps(text or read_kernel_text(folder / "smaps") or "")
+    return text or read_kernel_text(folder / "smaps") or ""
+
+
+def smaps_sums(text: str) -> dict[str, int] | None:
+    """Return the bytes of each kind, summed over the mappings of a text of smaps.
+
+    None for an empty text, which is what an ended process leaves.
+    """
+    sums: dict[str, int] = {}
+    for name, kib in re.findall(r"^(\w+): +(\d+) kB$", text, re.MULTILINE):
+        sums[name] = sums.get(name, 0) + 1024 * int(kib)
+    return sums if "Pss" in sums else None
 
 
 def parse_smaps(text: str) -> ProcessMemory | None:
@@ -129,10 +145,8 @@ def parse_smaps(text: str) -> ProcessMemory | None:
     Returns:
         The sums; None for an empty text, which is what an ended process leaves.
     """
-    sums: dict[str, int] = {}
-    for name, kib in re.findall(r"^(\w+): +(\d+) kB$", text, re.MULTILINE):
-        sums[name] = sums.get(name, 0) + 1024 * int(kib)
-    if "Pss" not in sums:
+    sums = smaps_sums(text)
+    if sums is None:
         return None
     return ProcessMemory(
         pss_bytes=sums["Pss"],

@@ -36,6 +36,10 @@ LOCAL_FUSE_TYPES = frozenset(
 MEMORY_TYPES = frozenset({"devtmpfs", "hugetlbfs", "ramfs", "tmpfs"})
 """Types of file systems that live in memory: there is nothing to drop from a cache."""
 
+LEAST_READ_BYTES = 16.0
+"""Mean bytes an example from which on something is read, seen by name or not: what
+reading counters costs is far below. Below it, files are mapped, or there are none."""
+
 _LIBRARY = re.compile(r"\.so(\.\d+)*$")
 
 

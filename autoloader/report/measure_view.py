@@ -21,6 +21,7 @@ from autoloader.report.progress import rate_of
 from autoloader.report.region import Region
 from autoloader.report.sentences import FATES, resources
 from autoloader.report.surface import console_on, writable
+from autoloader.report.unframed import Unframed
 from autoloader.search.comparison import LOOKS
 from autoloader.units import format_rate
 
@@ -36,20 +37,8 @@ if TYPE_CHECKING:
     from autoloader.values.outcome import Outcome
 
 
-class QuietMeasure:
+class QuietMeasure(Unframed):
     """Shows nothing."""
-
-    def __enter__(self) -> Self:
-        """Begin."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End."""
 
     def on_phase(self, name: str, detail: str) -> None:
         """A phase begins."""

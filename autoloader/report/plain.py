@@ -13,11 +13,10 @@ from autoloader.report.cleaning import clean
 from autoloader.report.failed import FailedTrial
 from autoloader.report.progress import rate_of
 from autoloader.report.surface import writable
+from autoloader.report.unframed import Unframed
 from autoloader.units import format_rate, format_seconds
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from autoloader.search.budget import Budget
     from autoloader.search.standings import Round
     from autoloader.values.config import LoaderConfig
@@ -26,23 +25,7 @@ if TYPE_CHECKING:
     from autoloader.values.target import Target
 
 
-class _Context:
-    """A context without a beginning or an end."""
-
-    def __enter__(self) -> Self:
-        """Begin."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End."""
-
-
-class QuietView(_Context):
+class QuietView(Unframed):
     """Shows nothing of a study."""
 
     def on_phase(self, name: str, detail: str, budget: Budget) -> None:
@@ -115,7 +98,7 @@ class PlainView(QuietView):
         _write(self._stream, f"caution: {message}" + (f" ({hint})" if hint else ""))
 
 
-class QuietStatus(_Context):
+class QuietStatus(Unframed):
     """Shows nothing of a check."""
 
     def on_phase(self, text: str) -> None:

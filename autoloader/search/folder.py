@@ -169,12 +169,7 @@ class StudyFolder:
 
     def make(self) -> None:
         """Make the folder, readable by its owner only, and keep it out of git."""
-        root = self.path.parent
-        root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        ignore = root / ".gitignore"
-        if not ignore.exists():
-            with contextlib.suppress(OSError), ignore.open("x") as file:  # no link
-                file.write("*\n")
+        make_root(self.path.parent)
         self.path.mkdir(exist_ok=True, mode=0o700)
 
     def reference(self) -> Path:
@@ -366,3 +361,10 @@ def _place(spec: str) -> str:
     if not module.endswith(".py"):
         return spec
     return f"{os.path.normpath(Path(module).absolute())}:{attribute}"
+
+
+def make_root(root: Path) -> None:
+    """Make the folder of all studies, which git leaves alone."""
+    root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with contextlib.suppress(OSError), (root / ".gitignore").open("x") as file:
+        file.write("*\n")  # made anew, or left as it is: no link is followed

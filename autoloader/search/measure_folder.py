@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from autoloader.errors import UsageError
 from autoloader.files import write_whole
+from autoloader.search.folder import make_root
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -33,11 +34,7 @@ def make_measure_folder(root: Path, begun: datetime) -> Path:
     """
     name = f"measure-{begun:%Y%m%d-%H%M%S}"
     try:
-        root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        ignore = root / ".gitignore"
-        if not ignore.exists():
-            with contextlib.suppress(OSError), ignore.open("x") as file:  # no link
-                file.write("*\n")
+        make_root(root)
         number = 1
         while True:
             folder = root / (name if number == 1 else f"{name}-{number}")

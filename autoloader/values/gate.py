@@ -4,7 +4,6 @@ What counts as a finding is decided in `audit`; who applies the policy is `trial
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from autoloader.values.decode import Stored
 
@@ -37,7 +36,3 @@ class GatePolicy(Stored):
     hang_after_s: float | None = None
     """Seconds without progress that count as a hang; None: from the cost of an example,
     at least 30."""
-
-    def verdict_key(self) -> dict[str, Any]:
-        """Return the part that decides which configs are refused."""
-        return {"allowed": list(self.allowed), "is_strict": self.is_strict}
