@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Self, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.text import Text
 
 from autoloader.report import sentences
 from autoloader.report.cleaning import clean
 from autoloader.report.progress import Progress
-from autoloader.report.region import Region
+from autoloader.report.region import Framed, Region
 from autoloader.report.screen import draw, heading_of
 from autoloader.report.surface import console_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from autoloader.search.budget import Budget
     from autoloader.search.standings import Round
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from autoloader.values.target import Target
 
 
-class LiveView:
+class LiveView(Framed):
     """Shows the study in a region that is gone when the study is over.
 
     Cautions stay on the screen, above it.
@@ -54,20 +53,6 @@ class LiveView:
         self._region = Region(
             self._console, lambda: draw(self._progress, heading), clock
         )
-
-    def __enter__(self) -> Self:
-        """Draw the region for the first time."""
-        self._region.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Take the region away."""
-        self._region.__exit__(kind, exc, trace)
 
     def on_phase(self, name: str, detail: str, budget: Budget) -> None:
         """Show that a phase begins."""

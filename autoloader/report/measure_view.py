@@ -18,7 +18,7 @@ from autoloader.measure.intervals import median
 from autoloader.report.cleaning import clean
 from autoloader.report.failed import FailedTrial
 from autoloader.report.progress import rate_of
-from autoloader.report.region import Region
+from autoloader.report.region import Framed, Region
 from autoloader.report.sentences import FATES, resources
 from autoloader.report.surface import console_on, writable
 from autoloader.report.unframed import Unframed
@@ -27,7 +27,6 @@ from autoloader.units import format_rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from rich.console import RenderableType
 
@@ -103,7 +102,7 @@ class PlainMeasure(QuietMeasure):
             self._stream.flush()
 
 
-class LiveMeasure(QuietMeasure):
+class LiveMeasure(Framed, QuietMeasure):
     """Shows the configs in a region that is gone when it is over.
 
     Args:
@@ -136,20 +135,6 @@ class LiveMeasure(QuietMeasure):
         self._words: dict[str, str] = {}
         self._rounds: list[NamedRound] = []
         self._region = Region(console_on(stream), self._draw, clock)
-
-    def __enter__(self) -> Self:
-        """Draw the region for the first time."""
-        self._region.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Take the region away."""
-        self._region.__exit__(kind, exc, trace)
 
     def on_phase(self, name: str, detail: str) -> None:
         """Show that a phase begins."""

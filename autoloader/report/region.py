@@ -69,3 +69,23 @@ class Region:
         """Draw the region unless that was done a moment ago."""
         if self._clock() - self._drawn_at >= LEAST_S:
             self.redraw()
+
+
+class Framed:
+    """A view whose region stands while its work goes on."""
+
+    _region: Region
+
+    def __enter__(self) -> Self:
+        """Draw the region for the first time."""
+        self._region.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take the region away."""
+        self._region.__exit__(kind, exc, trace)

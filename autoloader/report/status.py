@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Self, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.text import Text
 
 from autoloader.report.cleaning import clean
-from autoloader.report.region import Region
+from autoloader.report.region import Framed, Region
 from autoloader.report.surface import console_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
 
-class LiveStatus:
+class LiveStatus(Framed):
     """Shows the running step in one line, which is gone in the end.
 
     Args:
@@ -30,20 +29,6 @@ class LiveStatus:
         self._phase = ""
         self._stage = ""
         self._region = Region(console_on(stream), self._draw, clock)
-
-    def __enter__(self) -> Self:
-        """Draw the line for the first time."""
-        self._region.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Take the line away."""
-        self._region.__exit__(kind, exc, trace)
 
     def on_phase(self, text: str) -> None:
         """Show what is checked now."""
