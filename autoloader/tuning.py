@@ -12,24 +12,26 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from autoloader.errors import DataError, StoredFileError, UsageError
+from autoloader.errors import StoredFileError
 from autoloader.export.evidence import Evidence, recommend
 from autoloader.files import check_writable, refusals_named
-from autoloader.search.budget import REFERENCE_SHARE, Budget
+from autoloader.opening import Opened, Opening
+from autoloader.search.budget import Budget
+from autoloader.search.cost_model import CostModel
 from autoloader.search.exploration import Exploration, Stop
 from autoloader.search.finale import Finale, Result
-from autoloader.search.folder import StudyFolder, StudyKey, StudyState, what_differs
-from autoloader.search.reasons import nothing_measured
+from autoloader.search.folder import StudyFolder, StudyKey, StudyState
+from autoloader.search.passed_over import PassedOver, by_reason
+from autoloader.search.reasons import nothing_left, nothing_measured
 from autoloader.search.record import Record
 from autoloader.search.space import Space, SpaceRequest, incumbents
 from autoloader.search.stopwatch import PASS_SHARE, Stopwatch
+from autoloader.search.strategy import Strategy
 from autoloader.search.study import Study
 from autoloader.trial.aftercare import make_tmp, remove_folder
-from autoloader.trial.reference import read_reference
 from autoloader.trial.runner import ProcessRunner
 from autoloader.values.config import LoaderConfig
 from autoloader.values.gate import GatePolicy
-from autoloader.values.job import Reference, ReferenceOrder
 from autoloader.values.outcome import Outcome, Status
 from autoloader.values.scope import ScopeRequest, SourceSpec
 
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from autoloader.export.recommendation import Recommendation
     from autoloader.search.watcher import Watcher
     from autoloader.trial.hosting import Isolation
+    from autoloader.values.job import Reference
     from autoloader.values.machine import Machine
     from autoloader.values.target import Target
 
@@ -66,6 +69,10 @@ class TuneRequest:
     """Whether an interrupted study is put aside instead of gone on with."""
     is_best_effort: bool = False
     """Whether the best config is written where none meets the target."""
+    is_memory_asked: bool = True
+    """Whether the memory of the target was asked for: another one is another study's.
+    Else it is what the machine leaves now, and a study that goes on takes the least of
+    what its runs had."""
     policy: GatePolicy = field(default_factory=GatePolicy)
     """What refuses a config."""
     folder: Path = Path(".autoloader")
@@ -87,6 +94,8 @@ class TuneResult:
     stopped_search: Stop
     study: Path
     seconds: float
+    passed_over: tuple[PassedOver, ...] = ()
+    """Configs that were not tried because of what came of others, by reason."""
 
 
 def tune(
@@ -101,7 +110,7 @@ def tune(
     Raises:
         UsageError: something asked for cannot be done; nothing was started.
         DatasetError: the dataset fails by itself.
-        DataError: not one config could be measured.
+        DataError: not one config could be measured, or none is left in the end.
         StoredFileError: a file of the study cannot be read or written.
     """
     budget = Budget(request.budget_s, clock, clock())
@@ -114,6 +123,7 @@ def tune(
         ranks=request.ranks,
         isolation=request.isolation,
         policy=request.policy,
+        memory_bytes=request.target.memory_bytes if request.is_memory_asked else None,
     )
     folder = StudyFolder(request.folder.absolute(), key)
     with refusals_named(folder.path), ExitStack() as stack:
@@ -122,7 +132,15 @@ def tune(
         folder.make()
         record = stack.enter_context(Record(folder.path))
         return _Tuning(
-            request, machine, watcher, folder, record, tmp, budget, stack
+            request,
+            machine,
+            watcher,
+            folder,
+            record,
+            tmp,
+            budget,
+            stack,
+            request.target,
         ).run()
 
 
@@ -138,30 +156,22 @@ class _Tuning:
     tmp: Path
     budget: Budget
     stack: ExitStack
+    target: Target
     is_finished: bool = False
+    passed_over: list[tuple[LoaderConfig, str]] = field(default_factory=list)
 
     def run(self) -> TuneResult:
-        earlier = self._earlier()
-        reference = self._read_reference(earlier)
-        earlier = self._same_or_anew(earlier, reference)
-        space = earlier.space if earlier else self._space(reference)
-        state = StudyState(
-            finished=False,
-            spent_s=self.budget.spent_before_s,
-            scope=reference.scope,
-            facts=reference.facts,
-            space=space,
-        )
-        self.folder.write(state)
-        self.stack.callback(self._note_state, state)
+        opened = self._open()
+        reference, space = opened.reference, opened.state.space
         runner = self._start_runner(reference)
         stopwatch = self._stopwatch(runner, reference)
-        stopped = self._search(stopwatch, space)
+        strategy = self._strategy(reference, space)
+        stopped = self._search(stopwatch, space, strategy)
         if runner.why_fresh is not None and self.request.isolation == "auto":
             self.watcher.on_caution(
                 f"each pass had a fresh process: {runner.why_fresh}", None
             )
-        result = self._finish(stopwatch, reference, space)
+        result = self._finish(stopwatch, reference, space, strategy)
         recommendation, written = self._write(reference, space, result)
         self.is_finished = True
         return TuneResult(
@@ -174,80 +184,26 @@ class _Tuning:
             stopped_search=stopped,
             study=self.folder.path,
             seconds=self.budget.clock() - self.budget.begun,
+            passed_over=by_reason(self.passed_over),
         )
 
-    def _earlier(self) -> StudyState | None:
-        """Return the interrupted study to go on with; put a finished one aside."""
-        for message, hint in self.folder.cautions():
-            self.watcher.on_caution(message, hint)
-        earlier = self.folder.read()
-        if earlier is not None and not earlier.finished and not self.request.is_fresh:
-            self.budget = replace(self.budget, spent_before_s=earlier.spent_s)
-            return earlier
-        self.record.begin_anew()
-        return None
-
-    def _read_reference(self, earlier: StudyState | None) -> Reference:
-        self.watcher.on_phase("reference", self.request.source.spec, self.budget)
-        scope = replace(
-            self.request.scope, time_limit_s=self.budget.total_s * REFERENCE_SHARE
-        )
-        if earlier is not None:
-            scope = replace(scope, examples=earlier.scope.examples)
-        sizes = self.request.space.batch_size
-        self.stack.callback(self._forget_if_empty)
-        return read_reference(
-            ReferenceOrder(
-                source=self.request.source,
-                request=scope,
-                folder=str(self.folder.reference()),
-                largest_batch=max(sizes) if sizes else None,
-            ),
-            logs=self.folder.reference(),
-            tmp=self.tmp,
-            on_tick=lambda stage, done: self.watcher.on_tick(stage.words, done),
-        )
-
-    def _forget_if_empty(self) -> None:
-        """Remove the folder of a study that never began: the SPEC was mistyped, say."""
-        kind = sys.exc_info()[0]
-        if self.folder.is_empty and kind is not None and issubclass(kind, UsageError):
-            remove_folder(self.folder.path)
-
-    def _same_or_anew(
-        self, earlier: StudyState | None, reference: Reference
-    ) -> StudyState | None:
-        """Go on only with a study of this very dataset."""
-        if earlier is None:
-            return None
-        differs = what_differs(earlier.facts, reference.facts)
-        if differs is None:
-            count = len(self.record.outcomes)
-            self.watcher.on_caution(
-                f"going on with the study: {count} trials are done", None
-            )
-            for outcome in self.record.outcomes:
-                self.watcher.on_outcome(outcome)
-            return earlier
-        self.watcher.on_caution(f"{differs}: the study begins anew", None)
-        self.record.begin_anew()
-        self.budget = replace(self.budget, spent_before_s=0.0)
-        return None
-
-    def _space(self, reference: Reference) -> Space:
-        request = self.request
-        if reference.facts.baseline is None and not request.space.batch_size:
-            self.watcher.on_caution(
-                "no --batch-size is named: 32, 64 and 128 are tried",
-                "another batch size trains differently; --batch-size 64 fixes it",
-            )
-        return Space.of(
-            request.space,
-            facts=reference.facts,
-            scope=reference.scope,
+    def _open(self) -> Opened:
+        """Read the reference; take budget and memory from an earlier run."""
+        opened = Opening(
+            request=self.request,
             machine=self.machine,
-            ranks=request.ranks,
-        )
+            watcher=self.watcher,
+            folder=self.folder,
+            record=self.record,
+            tmp=self.tmp,
+            budget=self.budget,
+            stack=self.stack,
+        ).run()
+        self.budget = opened.budget
+        self.target = replace(self.target, memory_bytes=opened.state.memory_bytes)
+        self.folder.write(opened.state)
+        self.stack.callback(self._note_state, opened.state)
+        return opened
 
     def _start_runner(self, reference: Reference) -> ProcessRunner:
         runner = ProcessRunner(
@@ -276,7 +232,19 @@ class _Tuning:
         stopwatch.remember(self.record.outcomes)
         return stopwatch
 
-    def _search(self, stopwatch: Stopwatch, space: Space) -> Stop:
+    def _strategy(self, reference: Reference, space: Space) -> Strategy:
+        model = CostModel.of(
+            reference.facts, reference.scope, self.machine, self.request.ranks
+        )
+        return Strategy(
+            configs=space.configs(),
+            batch_sizes=space.batch_size,
+            model=model,
+            target=self._target_of_a_rank(),
+            seed=self.request.scope.seed,
+        )
+
+    def _search(self, stopwatch: Stopwatch, space: Space, strategy: Strategy) -> Stop:
         self.watcher.on_phase("search", f"{len(space.configs())} configs", self.budget)
         target = self._target_of_a_rank()
         study = Study(
@@ -284,39 +252,44 @@ class _Tuning:
             space,
             outcomes=self.record.outcomes,
             memory_bytes=target.memory_bytes,
-            seed=self.request.scope.seed,
         )
         exploration = Exploration(
             record=self.record,
             study=study,
+            proposer=strategy,
+            configs=space.configs(),
             target=target,
             most_trials=self.request.most_trials,
             deadline=self.budget.search_end,
+            limit=self.budget.search_limit,
             clock=self.budget.clock,
         )
-        first = incumbents(
-            space,
-            facts=stopwatch.facts,
-            machine=self.machine,
-            wanted_examples_per_s=target.examples_per_s,
-            ranks=self.request.ranks,
-        )
+        first = incumbents(space, facts=stopwatch.facts)
         stopped = exploration.run(
             stopwatch,
             first,
             on_start=self.watcher.on_trial,
             on_outcome=self.watcher.on_outcome,
+            on_skip=self._pass_over,
         )
         if not any(item.status is Status.MEASURED for item in self.record.outcomes):
-            raise self._came_to_nothing()
+            self.is_finished = True  # asked again, it begins anew
+            raise nothing_measured(
+                self.record.outcomes, passed_over=by_reason(self.passed_over)
+            )
         return stopped
 
     def _finish(
-        self, stopwatch: Stopwatch, reference: Reference, space: Space
+        self,
+        stopwatch: Stopwatch,
+        reference: Reference,
+        space: Space,
+        strategy: Strategy,
     ) -> Result:
         finale = Finale(
             stopwatch=stopwatch,
             record=self.record,
+            strategy=strategy,
             target=self._target_of_a_rank(),
             batch_sizes=space.batch_size,
             user_config=_user_config(reference),
@@ -331,7 +304,12 @@ class _Tuning:
         )
         result = finale.run()
         if result.choice.best is None:
-            raise self._came_to_nothing()
+            self.is_finished = True
+            raise nothing_left(
+                self.record.outcomes,
+                lost=result.lost,
+                memory_bytes=self._target_of_a_rank().memory_bytes,
+            )
         return result
 
     def _write(
@@ -350,6 +328,7 @@ class _Tuning:
             user_config=_user_config(reference),
             study=self.folder.path.name,
             seconds=self.budget.spent_s,
+            passed_over=by_reason(self.passed_over),
         )
         recommendation = recommend(evidence)
         if result.choice.state != "met" and not self.request.is_best_effort:
@@ -359,7 +338,7 @@ class _Tuning:
 
     def _target_of_a_rank(self) -> Target:
         """Return the target of one rank: a rate is the node's total."""
-        target, ranks = self.request.target, self.request.ranks
+        target, ranks = self.target, self.request.ranks
         if ranks == 1:
             return target
         rate, memory = target.examples_per_s, target.memory_bytes
@@ -369,10 +348,9 @@ class _Tuning:
             memory_bytes=None if memory is None else memory // ranks,
         )
 
-    def _came_to_nothing(self) -> DataError:
-        """Return why; the study is at its end: asked again, it begins anew."""
-        self.is_finished = True
-        return nothing_measured(self.record.outcomes)
+    def _pass_over(self, config: LoaderConfig, why: str) -> None:
+        self.passed_over.append((config, why))
+        self.watcher.on_skip(config, why)
 
     def _note_state(self, state: StudyState) -> None:
         """Keep how far it came, so that a resumed run has the time that was left.

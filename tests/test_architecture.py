@@ -16,7 +16,7 @@ PACKAGE = ROOT / "autoloader"
 
 STOREYS: tuple[frozenset[str], ...] = (
     frozenset({"autoloader", "__main__", "cli", "commands"}),
-    frozenset({"checking", "diagnosis", "measuring", "retuning", "tuning"}),
+    frozenset({"checking", "diagnosis", "measuring", "opening", "retuning", "tuning"}),
     frozenset({"report"}),
     frozenset({"export"}),
     frozenset({"trial"}),

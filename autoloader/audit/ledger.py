@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from autoloader.audit.alignment import NO_SLOT
 from autoloader.audit.batches import RECORD, ArrivedBatch, Batches, Converted
 from autoloader.audit.scope_list import ScopeList
+from autoloader.audit.writing import write_array, write_table
 from autoloader.errors import ProtocolError
 
 __all__ = [
@@ -48,15 +49,18 @@ class ReferenceLedger:
     """Digest of the id field, where the user named one; None: none was named."""
 
     def write(self, folder: Path) -> None:
-        """Write the ledger into a folder."""
+        """Write the ledger into a folder.
+
+        Raises:
+            StoredFileError: the disk refuses.
+        """
         (folder / "id.npy").unlink(missing_ok=True)
         if self.id is not None:
-            np.save(folder / "id.npy", self.id, allow_pickle=False)
-        np.save(folder / "fixed.npy", self.fixed, allow_pickle=False)
-        np.save(folder / "label.npy", self.label, allow_pickle=False)
-        np.save(folder / "signature.npy", self.signature, allow_pickle=False)
-        text = json.dumps(self.signatures)
-        (folder / "signatures.json").write_text(text, encoding="utf-8")
+            write_array(folder / "id.npy", self.id)
+        write_array(folder / "fixed.npy", self.fixed)
+        write_array(folder / "label.npy", self.label)
+        write_array(folder / "signature.npy", self.signature)
+        write_table(folder / "signatures.json", self.signatures)
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -195,22 +199,26 @@ class LedgerWriter:
         )
 
     def write(self, folder: Path) -> None:
-        """Write the ledger into a folder."""
+        """Write the ledger into a folder.
+
+        Raises:
+            StoredFileError: the disk refuses.
+        """
         self._close()
         records = np.frombuffer(b"".join(self._batches), RECORD)
-        np.save(folder / "arrived_batches.npy", records, allow_pickle=False)
+        write_array(folder / "arrived_batches.npy", records)
         for name, dtype in _ROWS.items():
             array: NDArray[Any] = np.frombuffer(self._rows[name], dtype)
-            np.save(folder / f"arrived_{name}.npy", array, allow_pickle=False)
+            write_array(folder / f"arrived_{name}.npy", array)
         if self._ids:
             self._fill_ids()
             ids = np.frombuffer(self._ids, np.uint64)
-            np.save(folder / "arrived_id.npy", ids, allow_pickle=False)
+            write_array(folder / "arrived_id.npy", ids)
         tables = {
             "converted": list(self._converted),
             "signatures": self._table.signatures,
         }
-        (folder / "arrived.json").write_text(json.dumps(tables), encoding="utf-8")
+        write_table(folder / "arrived.json", tables)
 
     def _kinds(
         self, signatures: Sequence[str], signature: Sequence[int] | Places, count: int

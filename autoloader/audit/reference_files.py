@@ -3,11 +3,22 @@
 from pathlib import Path
 
 from autoloader.audit.ledger import ReferenceLedger
+from autoloader.files import refusals_named
 
 
 def later_folder(folder: Path) -> Path:
     """Return the folder of the second epoch's ledger."""
     return folder / "epoch1"
+
+
+def make_later_folder(folder: Path) -> None:
+    """Make the folder of the second epoch's ledger, for this user only.
+
+    Raises:
+        StoredFileError: the disk refuses.
+    """
+    with refusals_named(folder):
+        folder.mkdir(mode=0o700)
 
 
 def read_references(folder: Path, *, epochs_differ: bool) -> list[ReferenceLedger]:

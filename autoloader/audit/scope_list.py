@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
+from autoloader.audit.writing import write_array, write_table
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
@@ -159,16 +161,19 @@ class ScopeList:
         return [*kept, whole[-1]] if len(whole) > 1 else kept
 
     def write(self, folder: Path) -> None:
-        """Write the list; indices are JSON scalars (numbers and strings)."""
+        """Write the list; indices are JSON scalars (numbers and strings).
+
+        Raises:
+            StoredFileError: the disk refuses.
+        """
         tables: dict[str, Any] = {"cuts": self.cuts}
         for name, values in (("ids", self.ids), ("places", self.places)):
             kept = compact(values)
             if isinstance(kept, Ints):
-                array = np.asarray(kept)
-                np.save(folder / f"scope_{name}.npy", array, allow_pickle=False)
+                write_array(folder / f"scope_{name}.npy", np.asarray(kept))
             else:
                 tables[name] = kept
-        (folder / "scope.json").write_text(json.dumps(tables), encoding="utf-8")
+        write_table(folder / "scope.json", tables)
 
     @classmethod
     def read(cls, folder: Path) -> Self:

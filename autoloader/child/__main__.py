@@ -11,6 +11,7 @@ import sys
 import warnings
 
 from autoloader.child.lifeline import die_with_parent, pass_on
+from autoloader.child.spawned import begin_spawned_as_forked
 
 ON_WORKER_COUNTS = "This DataLoader will create "
 """How PyTorch begins when a loader has more workers than there are CPUs."""
@@ -21,6 +22,7 @@ def main(argv: list[str]) -> None:
     role, orders, answers, parent = argv
     die_with_parent(int(parent))
     pass_on()
+    begin_spawned_as_forked()
     leave_worker_counts_unsaid()
     from autoloader.child.host import serve_host, serve_reference  # torch
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from autoloader.files import refusals_named
 from autoloader.measure.storage import MEMORY_TYPES, file_system_of, mounts
 
 if TYPE_CHECKING:
@@ -45,11 +46,15 @@ def write_files(folder: Path, paths: Sequence[str], *, is_cut: bool) -> None:
         folder: the reference's.
         paths: absolute.
         is_cut: whether there were more.
+
+    Raises:
+        StoredFileError: the disk refuses.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
-    descriptor = os.open(folder / _NAME, flags, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump({"is_cut": is_cut, "paths": list(paths)}, file)
+    with refusals_named(folder / _NAME):
+        descriptor = os.open(folder / _NAME, flags, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump({"is_cut": is_cut, "paths": list(paths)}, file)
 
 
 def read_files(folder: Path) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ Runs in a process of its own, that has read nothing before. What is right is dec
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from dataclasses import replace
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from autoloader.audit.ledger import LedgerWriter
+from autoloader.audit.writing import write_table
 from autoloader.child.collating import CollateWatch
 from autoloader.child.failures import READING_IDS
 from autoloader.child.growth import GrowthWatch
@@ -82,7 +82,7 @@ def note_suspects(context: TrialContext) -> None:
     found = find_suspects(
         context.parts.dataset, own=own, usual_threads=context.threads_of_imports
     )
-    (Path(context.order.logs) / SUSPECTS).write_text(json.dumps(found), "utf-8")
+    write_table(Path(context.order.logs) / SUSPECTS, found)
 
 
 class _Watches:

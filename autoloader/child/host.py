@@ -7,6 +7,7 @@ how it ended.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -31,7 +32,8 @@ from autoloader.child.source import load_source
 from autoloader.child.stacks import announce_stacks
 from autoloader.child.stages import Stage, StageBoard
 from autoloader.child.wire import receive, send
-from autoloader.errors import AutoloaderError
+from autoloader.errors import AutoloaderError, StoredFileError
+from autoloader.files import refusals_named
 from autoloader.measure.descriptors import connected_sockets, readable_offsets
 from autoloader.measure.proc import thread_count
 from autoloader.measure.stacks import ask_one_by_one
@@ -42,9 +44,6 @@ from autoloader.values.scope import DatasetFacts, Scope, SourceSpec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-
-STACKS_S = 2.0
-"""Longest time that all workers together have to write their stacks."""
 
 ATTEMPTS = 8
 """Times that reading a failure is tried again when another one interrupts it."""
@@ -189,7 +188,12 @@ class _Host:
         send(self._answers, {"event": "started", "pid": os.getpid()})
         board = StageBoard(Path(board_path))
         logs = Path(order.logs)
-        _redirect(logs)
+        try:
+            with refusals_named(logs):
+                _redirect(logs)
+        except StoredFileError as exc:
+            send(self._answers, _error(exc))
+            os._exit(0)
         announce_stacks()
         os.environ["TMPDIR"] = order.tmp
         tempfile.tempdir = None
@@ -229,7 +233,7 @@ def _result_of(context: TrialContext, logs: Path) -> dict[str, Any]:
                 return {"event": "result", **run_pass(context)}
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             _ask_workers_for_stacks(error, logs / "stderr.txt")
-            traceback.print_exception(error)  # into the log of the trial
+            _print(error)
             failure = failure_of(
                 error,
                 phase=context.order.kind,
@@ -237,10 +241,18 @@ def _result_of(context: TrialContext, logs: Path) -> dict[str, Any]:
                 unpicklable=context.unpicklable(),
             )
             return {"event": "failed", "failure": failure.to_dict()}
+        except StoredFileError as exc:  # what is written here is ours, and is needed
+            return _error(exc)
         except Exception as exc:  # noqa: BLE001  # the child's main: it is an outcome
             error = error or exc
     msg = f"what ended the pass cannot be read: {error!r}"
     raise RuntimeError(msg) from error
+
+
+def _print(exc: BaseException) -> None:
+    """Print an exception into the log; a full disk must not hide that it was raised."""
+    with contextlib.suppress(OSError):
+        traceback.print_exception(exc)
 
 
 def _without_shared_memory(
@@ -271,7 +283,7 @@ def _ask_workers_for_stacks(error: Exception, log: Path) -> None:
     if "timed out" in str(error):
         workers = multiprocessing.active_children()
         pids = [process.pid for process in workers if process.pid is not None]
-        ask_one_by_one(pids, log, patience_s=STACKS_S)
+        ask_one_by_one(pids, log)
 
 
 def _keep_to_cpus(count: int | None) -> None:
@@ -319,6 +331,6 @@ def _error(exc: AutoloaderError) -> dict[str, Any]:
 
 
 def _bug(exc: Exception) -> dict[str, Any]:
-    traceback.print_exception(exc)
+    _print(exc)
     message = f"a child process failed: {type(exc).__name__}: {exc}"
     return {"event": "error", "kind": "ProtocolError", "message": message, "hint": None}

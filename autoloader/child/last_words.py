@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from autoloader.child.failures import READING_ID
 from autoloader.measure.tracebacks import Frame, Raised, cleaned, place_of, raised_in
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ LOG_BYTES = 1 << 20
 """End of a log that is read."""
 
 _CONNECTION_KINDS = frozenset({"ConnectionResetError", "BrokenPipeError", "EOFError"})
+_ID = re.compile(rf"^{READING_ID}(.+)$", re.MULTILINE)
 _FRAME = re.compile(r'^  File "([^"]+)", line (\d+) in (.+)$')
 
 
@@ -53,6 +55,16 @@ def lost_raised(log: str) -> Raised | None:
     _before, mark, after = log.rpartition(LOST)
     found = raised_in(after) if mark else []
     return found[0] if found else None
+
+
+def lost_reading(log: str) -> str:
+    """Return which example a worker read when it raised what it could not send.
+
+    Returns:
+        A clause to stand behind the exception; empty where that is not known.
+    """
+    found = _ID.search(log.rpartition(LOST)[2]) if LOST in log else None
+    return "" if found is None else f", while it read id {found[1]}"
 
 
 def _is_echo(raised: Raised) -> bool:

@@ -1,9 +1,11 @@
 """Let no process outlive the one that made it.
 
-Every process forked from a child of ours, DataLoader workers included, asks the kernel
-for SIGKILL on its parent's death. Without it, workers of a killed trial were seen to
-live on: they look for their parent only between batches. The kernel ties the request
-to the *thread* that forked, so forks from other threads are left alone.
+Every process that comes from a child of ours, DataLoader workers included, asks the
+kernel for SIGKILL on its parent's death. Without it, workers of a killed trial were
+seen to live on: they look for their parent only between batches. The kernel ties the
+request to the *thread* that forked, so forks from other threads are left alone.
+
+Python's own modules only: what is started afresh runs this file (`child.spawned`).
 """
 
 import ctypes

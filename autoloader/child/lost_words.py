@@ -19,7 +19,7 @@ from autoloader.child.last_words import LOST
 
 
 def keep_lost_words() -> None:
-    """Have exceptions of workers that are forked from now on tell what they would not.
+    """Have exceptions tell what they would not, in this worker or in later forks.
 
     The index that was being read is added to the text that PyTorch sends. What cannot
     be sent is printed.

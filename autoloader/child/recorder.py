@@ -9,7 +9,6 @@ really arrived is digested again. Nothing of this is part of a timed pass.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +20,9 @@ from autoloader.audit.alignment import Alignment, align_rows
 from autoloader.audit.ledger import NO_SLOT, LedgerWriter
 from autoloader.child.batch_digest import BatchDigest
 from autoloader.child.counting import steps_to
-from autoloader.child.lifeline import die_with_parent
+from autoloader.child.lost_words import keep_lost_words
 from autoloader.child.made_batches import rows_of
 from autoloader.child.makes import ExampleReader, Seen
-from autoloader.child.stacks import announce_stacks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,6 +38,8 @@ def _arrived(epoch: int, batch: int, indices: Any) -> Any:
     """Note in the worker which list (or index) has come; return it as it was."""
     global _current  # one batch at a time in a process
     _current = (epoch, batch)
+    if get_worker_info() is not None:  # a spawned one inherits nothing of the gate's
+        keep_lost_words()
     if torch.get_num_threads() != 1:  # sums of floats then agree with the reference
         torch.set_num_threads(1)
     return indices
@@ -115,12 +115,6 @@ class RecordingCollate:
         self._reader = ExampleReader(plan)
         self._is_single = is_single
         self._by_rows = plan.by_rows and is_single
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Come to life in a spawned worker, which then can be asked where it stands."""
-        self.__dict__.update(state)
-        announce_stacks()
-        die_with_parent(os.getppid())
 
     def __call__(self, examples: Any) -> Carried:
         """Return the collated batch with the digests of its examples."""

@@ -18,7 +18,7 @@ import torch
 from torch.utils.data import Sampler
 
 from autoloader.audit.contract_watch import count_finding
-from autoloader.audit.reference_files import later_folder
+from autoloader.audit.reference_files import later_folder, make_later_folder
 from autoloader.child.access import AccessWatch, say_access
 from autoloader.child.assembly import Assembly
 from autoloader.child.choosing import choose_scope
@@ -171,7 +171,7 @@ class _MapReference:
             ledger = self._reader.read_all(scope_list.ids, plan, epoch=epoch)
             self._board.enter(Stage.WRITING)
             if epoch:
-                later.mkdir(mode=0o700)
+                make_later_folder(later)
             ledger.write(later if epoch else folder)
 
     def _check_untouched(self) -> None:

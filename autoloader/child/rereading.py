@@ -125,10 +125,12 @@ def _answer(reading: int, pid: int) -> list[int] | None:
 
     None where it hangs.
     """
+    waiting = select.poll()  # select() knows no descriptor above 1,023
+    waiting.register(reading, select.POLLIN)
     begun = time.monotonic()
     data, used, since = b"", -1.0, begun
     while (now := time.monotonic()) - begun < PATIENCE_S:
-        if select.select([reading], [], [], min(LOOK_S, PATIENCE_S))[0]:
+        if waiting.poll(1000 * min(LOOK_S, PATIENCE_S)):
             part = os.read(reading, 65536)
             if not part:
                 break

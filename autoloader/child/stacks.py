@@ -1,4 +1,7 @@
-"""Make a process write where all its threads stand, when it is asked by SIGUSR2."""
+"""Make a process write where all its threads stand, when it is asked by SIGUSR2.
+
+Python's own modules only: what is started afresh runs this file (`child.spawned`).
+"""
 
 import faulthandler
 import signal

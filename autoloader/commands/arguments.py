@@ -59,6 +59,37 @@ def add_dataset(parser: argparse.ArgumentParser, *, required: bool) -> None:
     )
 
 
+def add_configs(
+    parser: argparse.ArgumentParser, *, config: str, batch_size: str | None = None
+) -> None:
+    """Add the flags of a command that runs given configs on a dataset.
+
+    Args:
+        parser: of the command.
+        config: what is said of `--config`, beside its form.
+        batch_size: what is said of `--batch-size`; None: it speaks for itself.
+    """
+    add_dataset(parser, required=True)
+    parser.add_argument(
+        "--config",
+        action="append",
+        default=[],
+        metavar="CONFIG",
+        help=f"num_workers=4,prefetch_factor=2{config}",
+    )
+    parser.add_argument("--batch-size", metavar="N", help=batch_size)
+
+
+def add_isolation(group: argparse._ActionsContainer) -> None:
+    """Add the flag that says how processes are made."""
+    group.add_argument(
+        "--isolation",
+        choices=["auto", "fork", "fresh"],
+        default="auto",
+        help="how processes of trials are made",
+    )
+
+
 def add_scope(parser: argparse.ArgumentParser, *, is_timed: bool = True) -> None:
     """Add the flags of the scope.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoloader.commands import arguments
+from autoloader.commands.output import write_json
+from autoloader.commands.surroundings import check_surroundings
 
 if TYPE_CHECKING:
     import argparse
@@ -29,24 +30,17 @@ def add_parser(commands: Any) -> None:
         "labels, content, dtypes and shapes, over two epochs. Nothing is timed.",
         allow_abbrev=False,
     )
-    arguments.add_dataset(parser, required=True)
-    parser.add_argument(
-        "--config",
-        action="append",
-        default=[],
-        metavar="CONFIG",
-        help="num_workers=4,prefetch_factor=2; may be repeated; default: 2 workers, "
-        "kept from epoch to epoch and not",
+    arguments.add_configs(
+        parser,
+        config="; may be repeated; default: 2 workers, kept from epoch to epoch and "
+        "not",
     )
-    parser.add_argument("--batch-size", metavar="N")
     parser.add_argument(
         "--write-contract",
         metavar="FILE",
         help="write what all examples keep, once the check has passed",
     )
-    parser.add_argument(
-        "--isolation", choices=["auto", "fork", "fresh"], default="auto"
-    )
+    arguments.add_isolation(parser)
     arguments.add_scope(parser, is_timed=False)
     arguments.add_output(parser)
     parser.set_defaults(run=run)
@@ -54,15 +48,15 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check, print the verdict, return the exit code."""
+    check_surroundings(weighs=False)
+
     from dataclasses import replace
 
     from autoloader.checking import CheckRequest, check  # numpy
     from autoloader.files import check_writable
     from autoloader.report.console import check_view, print_check  # rich
-    from autoloader.trial.workplace import check_workplace
     from autoloader.values.config import LoaderConfig
 
-    check_workplace()
     size = arguments.count("--batch-size", args.batch_size)
     for text in args.config:
         LoaderConfig.parse(text, batch_size=size or 1)
@@ -82,8 +76,7 @@ def run(args: argparse.Namespace) -> int:
     if target is not None:
         _write_contract(target, result, args.dataset)
     if args.json:
-        json.dump(result.to_dict(), sys.stdout)
-        sys.stdout.write("\n")
+        write_json(result.to_dict())
     else:
         print_check(result.to_dict(), sys.stdout)
     return 0 if result.passed else 1

@@ -1,9 +1,9 @@
 """`autoloader machine`: what this machine offers to a DataLoader."""
 
 import argparse
-import json
-import sys
 from typing import Any
+
+from autoloader.commands.output import write_json
 
 NAME = "machine"
 
@@ -27,8 +27,7 @@ def run(args: argparse.Namespace) -> int:
 
     machine = read_machine()
     if args.json:
-        json.dump({**machine.to_dict(), "key": machine.key}, sys.stdout)
-        sys.stdout.write("\n")
+        write_json({**machine.to_dict(), "key": machine.key})
         return 0
     from autoloader.report.console import print_machine  # rich
 

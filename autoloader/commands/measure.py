@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 from autoloader.commands import arguments
+from autoloader.commands.output import write_json
+from autoloader.commands.surroundings import check_surroundings
 from autoloader.commands.tune import MEMORY_SHARE
 from autoloader.errors import UsageError
 from autoloader.units import parse_bytes, parse_duration
@@ -34,18 +35,12 @@ def add_parser(commands: Any) -> None:
         "much, or that it cannot tell.",
         allow_abbrev=False,
     )
-    arguments.add_dataset(parser, required=True)
-    parser.add_argument(
-        "--config",
-        action="append",
-        default=[],
-        metavar="CONFIG",
-        help="num_workers=4,prefetch_factor=2, or a YAML file such as autoloader.yaml; "
-        "repeated, the first one is what the others are compared with; one alone is "
-        "compared with the DataLoader's own settings, else with PyTorch's default",
-    )
-    parser.add_argument(
-        "--batch-size", metavar="N", help="where a config names none; default: 32"
+    arguments.add_configs(
+        parser,
+        config=", or a YAML file such as autoloader.yaml; repeated, the first one is "
+        "what the others are compared with; one alone is compared with the "
+        "DataLoader's own settings, else with PyTorch's default",
+        batch_size="where a config names none; default: 32",
     )
     parser.add_argument(
         "--memory",
@@ -64,19 +59,14 @@ def add_parser(commands: Any) -> None:
         metavar="TIME",
         help="default: 3m; with --rounds, as long as they take",
     )
-    effort.add_argument(
-        "--isolation", choices=["auto", "fork", "fresh"], default="auto",
-        help="how processes of trials are made",
-    )  # fmt: skip
+    arguments.add_isolation(effort)
     arguments.add_output(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print the comparison, return the exit code."""
-    from autoloader.trial.workplace import check_workplace
-
-    check_workplace()
+    check_surroundings(weighs=True)
     request = _request(args)
 
     from dataclasses import replace
@@ -101,8 +91,7 @@ def run(args: argparse.Namespace) -> int:
         result = measure(request, machine, watcher)
     report = MeasureReport.of(result)
     if args.json:
-        json.dump(report.to_dict(), sys.stdout, allow_nan=False)
-        sys.stdout.write("\n")
+        write_json(report.to_dict())
     else:
         print_measure(report, sys.stdout)
     return _EXIT[result.state]

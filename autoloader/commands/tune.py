@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoloader.commands import arguments
+from autoloader.commands.output import write_json
+from autoloader.commands.surroundings import check_surroundings
 from autoloader.errors import UsageError
 from autoloader.units import parse_bytes, parse_duration
 
@@ -69,10 +70,7 @@ def add_parser(commands: Any) -> None:
     effort.add_argument(
         "--verify", metavar="N|all", help="examples of the final verification"
     )
-    effort.add_argument(
-        "--isolation", choices=["auto", "fork", "fresh"], default="auto",
-        help="how processes of trials are made",
-    )  # fmt: skip
+    arguments.add_isolation(effort)
     resume = effort.add_mutually_exclusive_group()
     resume.add_argument(
         "--resume",
@@ -97,9 +95,7 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Tune, print the result, return the exit code."""
-    from autoloader.trial.workplace import check_workplace
-
-    check_workplace()
+    check_surroundings(weighs=True)
     args = _with_study_file(args)
     request = _request(args)
     from autoloader.files import check_writable
@@ -113,11 +109,10 @@ def run(args: argparse.Namespace) -> int:
     from autoloader.values.target import Target
 
     machine = read_machine()
-    memory = request.pop("memory_bytes") or int(
-        MEMORY_SHARE * machine.memory_available_bytes
-    )
+    asked = request.pop("memory_bytes")
+    memory = asked or int(MEMORY_SHARE * machine.memory_available_bytes)
     target = Target.parse(request.pop("target"), memory_bytes=memory)
-    whole = TuneRequest(target=target, **request)
+    whole = TuneRequest(target=target, is_memory_asked=asked is not None, **request)
     view = view_for(
         sys.stderr,
         quiet=args.quiet or args.json,
@@ -131,8 +126,7 @@ def run(args: argparse.Namespace) -> int:
         result = tune(whole, machine, watcher)
     report = TuneReport.of(result)
     if args.json:
-        json.dump(report.to_dict(), sys.stdout)
-        sys.stdout.write("\n")
+        write_json(report.to_dict())
     else:
         print_report(report, sys.stdout)
     return _EXIT[result.state]

@@ -10,10 +10,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import yaml
-
 from autoloader.errors import StoredFileError, UsageError, did_you_mean
 from autoloader.export.plain_yaml import plain_yaml
+from autoloader.export.yaml_text import TextDumper, yaml_text
 from autoloader.files import write_whole
 from autoloader.values.contract import (
     Contract,
@@ -27,6 +26,8 @@ from autoloader.values.text_file import read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import yaml
 
 SCHEMA = 1
 
@@ -90,7 +91,7 @@ def write_contract(
         msg = f"{path} exists and differs in {', '.join(differing)}"
         hint = "name another file to compare the two, or remove this one first"
         raise UsageError(msg, hint=hint)
-    write_whole(path, _HEAD + yaml.dump(data, **_FORM))
+    write_whole(path, _HEAD + yaml_text(data, _Dumper, width=88))
     return True
 
 
@@ -205,13 +206,8 @@ def _differing(path: Path, data: dict[str, Any]) -> list[str]:
     return [name for name in _SECTIONS if there.get(name) != data.get(name)]
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(TextDumper):
     """Block style, but a list of numbers and names on one line."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        """Write equal values out instead of as anchors."""
-        del data
-        return True
 
 
 def _represent_list(dumper: yaml.SafeDumper, data: list[Any]) -> yaml.Node:
@@ -219,19 +215,4 @@ def _represent_list(dumper: yaml.SafeDumper, data: list[Any]) -> yaml.Node:
     return dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=is_flat)
 
 
-def _represent_str(dumper: yaml.SafeDumper, data: str) -> yaml.Node:
-    # PyYAML writes some line breaks of Unicode as they are, and reads them as blanks
-    style = None if data.isprintable() else '"'
-    return dumper.represent_scalar("tag:yaml.org,2002:str", data, style=style)
-
-
 _Dumper.add_representer(list, _represent_list)
-_Dumper.add_representer(str, _represent_str)
-
-_FORM: dict[str, Any] = {
-    "Dumper": _Dumper,
-    "sort_keys": False,
-    "width": 88,
-    "allow_unicode": True,
-}
-"""How the file is laid out."""

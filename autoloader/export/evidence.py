@@ -25,12 +25,14 @@ from autoloader.measure.throughput import (
 )
 from autoloader.search.selection import knob_effects
 from autoloader.values.outcome import MemoryReading, Outcome, Reading, Status
+from autoloader.values.passwords import LEFT_OUT, with_passwords
 from autoloader.values.target import CONFIDENCE, INDIFFERENCE, Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from autoloader.search.finale import Result
+    from autoloader.search.passed_over import PassedOver
     from autoloader.search.space import Space
     from autoloader.values.config import LoaderConfig
     from autoloader.values.job import Reference
@@ -56,6 +58,7 @@ class Evidence:
     user_config: LoaderConfig | None
     study: str
     seconds: float
+    passed_over: tuple[PassedOver, ...] = ()
 
     @property
     def chosen(self) -> LoaderConfig:
@@ -97,6 +100,10 @@ def recommend(evidence: Evidence) -> Recommendation:
                 "date": datetime.now(UTC).isoformat(timespec="seconds"),
                 "seconds": round(evidence.seconds, 1),
                 "trials": len(evidence.outcomes),
+                "passed_over": [
+                    {"reason": group.reason, "configs": len(group.configs)}
+                    for group in evidence.passed_over
+                ],
                 "space": evidence.space.to_dict(),
             },
         }
@@ -303,6 +310,7 @@ def _cautions(evidence: Evidence) -> list[dict[str, Any]]:
                 "hint": "--verify all --examples all reads every one",
             }
         )
+    found += [_password_caution(name) for name in with_passwords(evidence.source)]
     found += reading_cautions(
         _readings(evidence), evidence.reference.facts, evidence.machine
     )
@@ -338,6 +346,15 @@ def _cautions(evidence: Evidence) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def _password_caution(name: str) -> dict[str, Any]:
+    return {
+        "code": "password_left_out",
+        "count": 1,
+        "message": f"--arg {name} holds a password: {LEFT_OUT} stands in its place",
+        "hint": "let the function read it from an environment variable: os.environ",
+    }
 
 
 def _listed(numbers: list[int]) -> str:

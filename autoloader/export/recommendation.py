@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from autoloader.errors import StoredFileError, UsageError, did_you_mean
 from autoloader.export.plain_yaml import plain_yaml
+from autoloader.export.yaml_text import TextDumper, visible, yaml_text
 from autoloader.files import write_whole
 from autoloader.values.config import DEFAULT_PREFETCH, LoaderConfig
 from autoloader.values.decode import shown, value_of
@@ -26,6 +25,7 @@ from autoloader.values.machine import Machine
 from autoloader.values.text_file import read_text
 
 if TYPE_CHECKING:
+    import yaml
     from torch.utils.data import DataLoader
 
 SCHEMA = 1
@@ -110,10 +110,8 @@ class Recommendation:
 
     def to_yaml(self, name: str = "autoloader.yaml") -> str:
         """Return the file's text."""
-        body = yaml.dump(
-            self.data, Dumper=_Dumper, sort_keys=False, width=100, allow_unicode=True
-        )
-        return _HEAD.format(name=json.dumps(name, ensure_ascii=False)) + body
+        head = _HEAD.format(name=json.dumps(name, ensure_ascii=False))
+        return visible(head) + yaml_text(self.data, _Dumper, width=100)
 
 
 def load(path: str | Path) -> Recommendation:
@@ -198,13 +196,8 @@ def _config_of(settings: object) -> LoaderConfig:
     return value_of(LoaderConfig, settings, place="dataloader")
 
 
-class _Dumper(yaml.SafeDumper):
-    """Block style, but lists of numbers and flat small mappings on one line."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        """Write equal values out instead of as anchors."""
-        del data
-        return True
+class _Dumper(TextDumper):
+    """Block style, but lists of numbers and names on one line."""
 
 
 def _represent_list(dumper: yaml.SafeDumper, data: list[Any]) -> yaml.Node:

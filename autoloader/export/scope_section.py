@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from autoloader.measure.storage import LEAST_READ_BYTES, MEMORY_TYPES, is_network
 from autoloader.units import format_bytes
+from autoloader.values.passwords import as_kept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +56,7 @@ def scope_section(
         "dataset_class": facts.name,
         "start_method": facts.start_method,
         "fields": [item.to_dict() for item in facts.fields],
-        "arguments": [list(pair) for pair in source.arguments],
+        "arguments": [list(pair) for pair in as_kept(source).arguments],
         "access": None if facts.access is None else facts.access.to_dict(),
         "per_example": per_example(facts),
         "excluded": excluded(readings),

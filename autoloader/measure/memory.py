@@ -17,9 +17,11 @@ seen by PSS).
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from autoloader.errors import UsageError
 from autoloader.measure.proc import (
     children_of,
     numbers_in,
@@ -30,6 +32,12 @@ from autoloader.measure.proc import (
     smaps_text,
 )
 from autoloader.measure.shared_memory import account
+
+_HIDDEN = (
+    "a Python with capabilities of its own (setcap), or a /proc that is not mounted or "
+    "hides processes, keeps it: without it no memory can be told, and none be limited"
+)
+"""Why a system may not show what a process of this user takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +85,11 @@ class MemoryMeter:
         self._root = root
 
     def weigh(self) -> Weight:
-        """Return what the trial takes at this moment; nothing of what has ended."""
+        """Return what the trial takes at this moment; nothing of what has ended.
+
+        Raises:
+            UsageError: the system does not show what a process of it takes.
+        """
         pids = self._family()
         sets = {
             pid: found
@@ -122,8 +134,58 @@ def is_busy(pid: int, root: Path = Path("/")) -> bool:
 
 
 def process_set(pid: int, root: Path = Path("/")) -> ProcessSet | None:
-    """Return the set of a process, None when it has ended or is not ours to read."""
-    return parse_set(smaps_text(pid, root))
+    """Return the set of a process, None when it has ended.
+
+    A helper that runs as another user (by sudo, say) shares no pages with ours: what it
+    has resident is what it takes.
+
+    Raises:
+        UsageError: it is ours, and the system does not show what it takes.
+    """
+    found = parse_set(smaps_text(pid, root))
+    if found is not None:
+        return found
+    why_not = _unreadable(pid, root)
+    if why_not is None:
+        return None
+    status = read_kernel_text(root / "proc" / str(pid) / "status") or ""
+    user = re.search(r"^Uid:\s+\d+\s+(\d+)", status, re.MULTILINE)
+    if user is not None and int(user[1]) != os.geteuid():
+        return parse_status(status)
+    path = root / "proc" / str(pid) / "smaps"
+    msg = f"the memory of process {pid} cannot be read, {path}: {why_not}"
+    raise UsageError(msg, hint=_HIDDEN)
+
+
+def _unreadable(pid: int, root: Path) -> str | None:
+    """Return why the memory of a living process is not shown; None: it has ended."""
+    folder = root / "proc" / str(pid)
+    if not numbers_in(root / "proc"):
+        return "no process is shown there"
+    status = read_kernel_text(folder / "stat")
+    if not status or parse_stat(status, ticks_per_s=1).state in "ZX":
+        return None
+    try:
+        with (folder / "smaps").open("rb") as file:
+            file.read(1)
+    except (FileNotFoundError, PermissionError) as exc:
+        return exc.strerror if folder.exists() else None
+    except OSError:  # it ended between
+        return None
+    return None
+
+
+def parse_status(text: str) -> ProcessSet:
+    """Read the resident pages of a process in `/proc/<pid>/status`, files left out."""
+    pairs = re.findall(r"^(\w+):\s+(\d+) kB$", text, re.MULTILINE)
+    found: dict[str, str] = dict(pairs)
+    resident = int(found.get("VmRSS", "0"))
+    own = 1024 * int(found.get("RssAnon", resident))
+    return ProcessSet(
+        pss_bytes=own,
+        private_bytes=own,
+        resident_bytes=1024 * resident,
+    )
 
 
 def parse_set(text: str) -> ProcessSet | None:

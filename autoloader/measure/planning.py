@@ -106,6 +106,14 @@ def plan_pass(
     return replace(plan, epochs=_epochs(config, batches, batch_s, plan, limit_s, known))
 
 
+def expected_example_s(
+    config: LoaderConfig, *, facts: DatasetFacts, cpus: float
+) -> float:
+    """Return the seconds from example to example, by the costs of one process."""
+    at_once = max(1, config.num_workers)
+    return max(facts.example_s / at_once, facts.example_cpu_s / max(cpus, 0.1))
+
+
 def is_too_short(reading: Reading) -> bool:
     """Whether a reading is over so soon that a scheduler's whims decide it.
 
@@ -169,8 +177,7 @@ def _batch_s(
     rate = 0.0 if known is None else steady_rate(known)
     if rate > 0:
         return size / rate
-    at_once = max(1, config.num_workers)
-    return size * max(facts.example_s / at_once, facts.example_cpu_s / max(cpus, 0.1))
+    return size * expected_example_s(config, facts=facts, cpus=cpus)
 
 
 def _shortened(num_workers: int, batch_s: float, limit_s: float) -> PassPlan:

@@ -7,6 +7,8 @@ out or coloured.
 
 import re
 
+from autoloader.values.passwords import without_passwords
+
 _TERMINAL_CODE = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # colours and cursor moves
     r"|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # titles, links and other strings
@@ -23,7 +25,11 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    """Return the text as one line that moves no cursor and changes no colour."""
+    """Return the text as one line that moves no cursor and changes no colour.
+
+    Passwords that it says are left out.
+    """
     without_codes = _TERMINAL_CODE.sub("", text)
     one_line = _LINE_END.sub(" ", without_codes).strip()
-    return _SURROGATE.sub("\ufffd", _CONTROL.sub("", one_line))
+    seen = _SURROGATE.sub("\ufffd", _CONTROL.sub("", one_line))
+    return without_passwords(seen)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from autoloader.search.exploration import Stop
+    from autoloader.search.passed_over import PassedOver
     from autoloader.search.race import StopReason
     from autoloader.tuning import State, TuneResult
     from autoloader.values.config import LoaderConfig
@@ -64,6 +65,10 @@ class TuneReport:
     """Trials without a speed, in order."""
     search: str
     """What the search did and why it ended."""
+    untried: str | None
+    """What was passed over because of what came of others; None: nothing."""
+    passed_over: tuple[PassedOver, ...]
+    """The same, by reason."""
     race: str | None
     """How the race went; None where there was none."""
     file: str
@@ -115,6 +120,8 @@ class TuneReport:
             trials=sentences.counts_of(result.outcomes),
             failed=tuple(failed),
             search=sentences.search(result),
+            untried=sentences.untried(result),
+            passed_over=result.passed_over,
             race=sentences.race(result),
             file=sentences.file(result),
             next_step=sentences.next_step(result),
@@ -147,7 +154,10 @@ class TuneReport:
             "scope": self.scope,
             "trials": self.trials,
             "failed": [trial.to_dict() for trial in self.failed],
-            "search": {"stopped_because": self.search_stopped},
+            "search": {
+                "stopped_because": self.search_stopped,
+                "passed_over": [group.to_dict() for group in self.passed_over],
+            },
             "race": {"rounds": self.rounds, "stopped_because": self.race_stopped},
             "written": None if written is None else str(written),
             "study": str(self.study),

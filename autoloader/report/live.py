@@ -74,6 +74,11 @@ class LiveView(Framed):
         self._progress.on_outcome(outcome)
         self._region.redraw()
 
+    def on_skip(self, config: LoaderConfig, why: str) -> None:
+        """Count it; it is shown with the next trial, and its reason in the end."""
+        del config, why
+        self._progress.on_skip()
+
     def on_round(self, number: int, rates: Round) -> None:
         """Show how the finalists stand."""
         del number  # rounds are counted from their rates

@@ -14,9 +14,12 @@ from autoloader.report.failed import FailedTrial
 from autoloader.report.progress import rate_of
 from autoloader.report.surface import writable
 from autoloader.report.unframed import Unframed
+from autoloader.search.passed_over import by_reason, in_words
 from autoloader.units import format_rate, format_seconds
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from autoloader.search.budget import Budget
     from autoloader.search.standings import Round
     from autoloader.values.config import LoaderConfig
@@ -40,6 +43,9 @@ class QuietView(Unframed):
     def on_outcome(self, outcome: Outcome) -> None:
         """A trial came to its end."""
 
+    def on_skip(self, config: LoaderConfig, why: str) -> None:
+        """A config is not tried."""
+
     def on_round(self, number: int, rates: Round) -> None:
         """A round of the race came to its end."""
 
@@ -62,6 +68,7 @@ class PlainView(QuietView):
     ) -> None:
         self._stream = writable(stream)
         self._columns: list[LoaderConfig] = []
+        self._skipped: list[tuple[LoaderConfig, str]] = []
         self._begin = (
             f"tune: {dataset}, target {target.describe()}, "
             f"{sentences.resources(machine)}"
@@ -72,8 +79,18 @@ class PlainView(QuietView):
         _write(self._stream, self._begin)
         return self
 
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Write what was passed over, where nothing came after it."""
+        self._tell_skipped()
+
     def on_phase(self, name: str, detail: str, budget: Budget) -> None:
         """Write the phase, what it is about, and the time that is left."""
+        self._tell_skipped()
         _write(self._stream, f"{name}: {detail} ({format_seconds(budget.left_s)} left)")
 
     def on_outcome(self, outcome: Outcome) -> None:
@@ -86,6 +103,16 @@ class PlainView(QuietView):
             result = f"{format_rate(rate)} examples/s"
         trial = f"trial {outcome.number + 1}: {outcome.config.describe()}"
         _write(self._stream, f"{trial}: {result}")
+
+    def on_skip(self, config: LoaderConfig, why: str) -> None:
+        """Keep it: what is passed over is told together, when the search is over."""
+        self._skipped.append((config, why))
+
+    def _tell_skipped(self) -> None:
+        words = in_words(by_reason(self._skipped))
+        self._skipped.clear()
+        if words is not None:
+            _write(self._stream, f"not tried: {words}")
 
     def on_round(self, number: int, rates: Round) -> None:
         """Write the rates of a round, always in the order of the first one."""

@@ -176,4 +176,6 @@ def _fates(progress: Progress) -> Text:
             continue
         style = "good" if status is Status.MEASURED else "bad"
         said.append(" · " if said else "").append(f"{count} {words}", style=style)
+    if progress.passed_over:
+        said.append(f" · {progress.passed_over} passed over", style="label")
     return said

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from autoloader.search.passed_over import in_words
 from autoloader.units import format_bytes, format_rate, format_seconds
 from autoloader.values.outcome import Status
 from autoloader.values.target import CONFIDENCE, INDIFFERENCE
@@ -43,6 +44,7 @@ _WHY_RACE_STOPPED: Mapping[StopReason, str] = {
 _WHY_SEARCH_STOPPED: Mapping[Stop, str] = {
     "budget": "its time was up",
     "trials": "--trials was reached",
+    "settled": "further trials would not change the choice",
     "space_exhausted": "every config was tried",
     "nothing_works": "nothing could be measured",
 }
@@ -154,7 +156,14 @@ def search(result: TuneResult) -> str:
     """Return what the search did and why it ended."""
     counts = counts_of(result.outcomes)
     why = _WHY_SEARCH_STOPPED[result.stopped_search]
+    if result.passed_over and result.stopped_search == "space_exhausted":
+        why = "no other config was left"
     return f"{trials(counts)}; {why}"
+
+
+def untried(result: TuneResult) -> str | None:
+    """Return what was passed over, and why; None where nothing was."""
+    return in_words(result.passed_over)
 
 
 def race(result: TuneResult) -> str | None:

@@ -161,6 +161,7 @@ def _facts(report: TuneReport) -> RenderableType:
         ("data", report.verification),
         ("scope", report.scope_words),
         ("search", report.search),
+        ("untried", report.untried),
         ("race", report.race),
         ("time", report.duration),
         ("file", report.file),

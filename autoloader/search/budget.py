@@ -1,13 +1,13 @@
 """How the wall time of a tune is shared out.
 
-A fifth at most goes to the reference, half is kept for race and verification, the
+An eighth at most goes to the reference, half is kept for race and verification, the
 search has the rest.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-REFERENCE_SHARE = 0.2
+REFERENCE_SHARE = 0.12
 """Most of the budget that the reference may take."""
 
 FINISH_SHARE = 0.5
@@ -16,7 +16,10 @@ study (studies/photos, two cores, three minutes) had time to race two configs be
 PyTorch's default, and the simplest one was not among them; with half, it has for
 three."""
 
-VERIFY_SHARE = 0.08
+LEAST_FINISH_SHARE = 0.3
+"""Part of the budget that race and verification keep, whatever is open yet."""
+
+VERIFY_SHARE = 0.05
 """Part of the budget for one config's whole verification; two are verified."""
 
 
@@ -47,6 +50,11 @@ class Budget:
     def search_end(self) -> float:
         """Reading of the clock at which the search stops."""
         return self.end - self.total_s * FINISH_SHARE
+
+    @property
+    def search_limit(self) -> float:
+        """Reading of the clock that a search does not pass, however much is open."""
+        return self.end - self.total_s * LEAST_FINISH_SHARE
 
     @property
     def left_s(self) -> float:

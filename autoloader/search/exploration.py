@@ -1,42 +1,62 @@
 """The search: try configs one after another until it is enough.
 
-First what must be tried, then what Optuna proposes. Each outcome is on the disk before
-the next trial begins.
+First what must be tried, then what the strategy proposes, until it says that it is
+enough. Each outcome is on the disk before the next trial begins.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
+from autoloader.measure.intervals import median
+from autoloader.measure.throughput import epoch_rate
 from autoloader.search.lessons import Lessons
-from autoloader.search.study import rate_of
-from autoloader.search.trials import run_trial
+from autoloader.search.trials import run_trial, unfit
 from autoloader.values.outcome import Outcome, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from autoloader.search.record import Record
     from autoloader.search.stopwatch import Stopwatch
+    from autoloader.search.strategy import Proposal
     from autoloader.search.study import Study
     from autoloader.values.config import LoaderConfig
     from autoloader.values.scope import DatasetFacts
     from autoloader.values.target import Target
 
-Stop = Literal["budget", "trials", "space_exhausted", "nothing_works"]
-
-OTHER_KNOBS = 1.5
-"""Most that prefetching, keeping and pinning are taken to bring, as a factor."""
+Stop = Literal["settled", "budget", "trials", "space_exhausted", "nothing_works"]
+"""Why a search ended: what was tried is enough for a race, time or trials are used up,
+nothing is left to try, or nothing can be measured."""
 
 LEAST_TRIALS = 2
 """Trials that are made however short the budget is: one tells of no difference."""
 
+GREAT_USE = 0.1
+"""Share of the possible truths that a trial must serve to be worth time of the race."""
+
+UNFIT = {
+    "out_of_memory": "batches that take more memory than is allowed",
+    "shared_memory_full": "batches that take more shared memory than is free",
+    "descriptors_exhausted": "more open files than the limit",
+}
+"""Why a config is passed over before it runs, by the kind of what is predicted."""
+
 HOPELESS = 6
 """Trials in a row without one that could be measured, after which the search ends."""
 
-TOO_SLOW = "as many workers were far too slow for other settings to help"
-"""Why a config is passed over that was not measured."""
+
+class Proposer(Protocol):
+    """Says what to try next."""
+
+    def propose(
+        self,
+        readings: Mapping[LoaderConfig, Sequence[float]],
+        excluded: Collection[LoaderConfig] = (),
+    ) -> Proposal | None:
+        """Return what to try next; None: what was tried is enough."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +65,18 @@ class Exploration:
 
     record: Record
     study: Study
+    """Optuna's, which is told of all trials."""
+    proposer: Proposer
+    """Says what to try when the first configs are done."""
+    configs: Sequence[LoaderConfig]
+    """All that may be tried."""
     target: Target
     """What is wanted, and how much memory it may take."""
     most_trials: int | None
     """Cap on trials of the whole study; None: the budget alone ends it."""
     deadline: float
+    """Reading of `clock` after which only trials of great use are made."""
+    limit: float
     """Reading of `clock` that no trial is expected to pass."""
     clock: Callable[[], float]
 
@@ -66,23 +93,35 @@ class Exploration:
 
         Args:
             stopwatch: runs the passes.
-            first: what is tried before the sampler is asked, with its source.
+            first: what is tried before the proposer is asked, with its source.
             on_start: called with each config before its trial.
             on_outcome: called with each outcome, which is stored by then.
             on_skip: called with each config that is passed over, and the reason.
         """
         waiting = [pair for pair in first if self.record.of_config(pair[0]) is None]
-        longest_s = 0.0
+        asked = {config for config, _ in first}
+        skipped = {
+            config: UNFIT[failure.kind]
+            for config in self.configs
+            if config not in asked
+            and self.record.of_config(config) is None
+            and (failure := unfit(config, stopwatch, self.target.memory_bytes))
+        }
+        for config, why in skipped.items():
+            (on_skip or _ignore)(config, why)
         while True:
             known = self.record.outcomes
-            stop = self._stop(known, longest_s)
+            stop = self._stop(known)
             if stop is not None:
                 return stop
-            proposed = self._next(waiting, stopwatch.facts, on_skip)
+            proposed = self._next(waiting, stopwatch.facts, skipped, on_skip or _ignore)
             if proposed is None:
-                return "space_exhausted"
-            config, source = proposed
+                return self._at_the_end(skipped)
+            config, source, gain = proposed
+            if self._is_late(known, gain):
+                return "budget"
             on_start(config)
+            self.study.ask(config)
             outcome = run_trial(
                 stopwatch,
                 config,
@@ -93,74 +132,66 @@ class Exploration:
             )
             self.record.add(outcome)
             self.study.tell(outcome)
-            longest_s = max(longest_s, outcome.seconds)
             on_outcome(outcome)
 
-    def _stop(self, known: Sequence[Outcome], longest_s: float) -> Stop | None:
-        """Return why no more is tried; None: something is."""
+    def _stop(self, known: Sequence[Outcome]) -> Stop | None:
+        """Return why no more is tried, whatever there is; None: something is."""
         if self.most_trials is not None and len(known) >= self.most_trials:
             return "trials"
-        if _is_hopeless(known):
-            return "nothing_works"
-        late = self.clock() + longest_s > self.deadline
-        measured = any(item.status is Status.MEASURED for item in known)
-        return "budget" if late and measured and len(known) >= LEAST_TRIALS else None
+        return "nothing_works" if _is_hopeless(known) else None
+
+    def _is_late(self, known: Sequence[Outcome], gain: float) -> bool:
+        """Whether there is no time left for a trial that would serve so much."""
+        measured = [item.seconds for item in known if item.status is Status.MEASURED]
+        if not measured or len(known) < LEAST_TRIALS:
+            return False
+        expected_end = self.clock() + median(measured)
+        return expected_end > (self.limit if gain >= GREAT_USE else self.deadline)
 
     def _next(
         self,
         waiting: list[tuple[LoaderConfig, str]],
         facts: DatasetFacts,
-        on_skip: Callable[[LoaderConfig, str], None] | None,
-    ) -> tuple[LoaderConfig, str] | None:
-        """Return what is tried next, and who proposed it; None: nothing is left."""
-        lessons = Lessons(facts=facts, outcomes=self.record.outcomes)
-        while waiting:
-            config, source = waiting.pop(0)
+        skipped: dict[LoaderConfig, str],
+        on_skip: Callable[[LoaderConfig, str], None],
+    ) -> tuple[LoaderConfig, str, float] | None:
+        """Return what is tried next, who proposed it, and what for; None: enough."""
+        outcomes = self.record.outcomes
+        lessons = Lessons(facts=facts, outcomes=outcomes)
+        readings = rates_of(outcomes)
+        failed = {item.config for item in outcomes} - readings.keys()
+        while True:
+            if waiting:
+                (config, source), gain = waiting.pop(0), 0.0
+            else:
+                proposal = self.proposer.propose(readings, {*failed, *skipped})
+                if proposal is None:
+                    return None
+                config, source, gain = proposal.config, "search", proposal.gain
             why_not = lessons.why_not(config)
             if why_not is None:
-                return config, source
-            self._skip(config, why_not, on_skip)
-        while (asked := self.study.ask()) is not None:
-            why_not = lessons.why_not(asked)
-            if why_not is None and self._is_too_slow(asked):
-                why_not = TOO_SLOW
-            if why_not is None:
-                return asked, "search"
-            self._skip(asked, why_not, on_skip)
-        return None
-
-    def _is_too_slow(self, config: LoaderConfig) -> bool:
-        return _is_too_slow(config, self.record.outcomes, self.target)
-
-    def _skip(
-        self,
-        config: LoaderConfig,
-        why_not: str,
-        on_skip: Callable[[LoaderConfig, str], None] | None,
-    ) -> None:
-        self.study.skip(config)
-        if on_skip is not None:
+                return config, source, gain
+            skipped[config] = why_not
             on_skip(config, why_not)
 
+    def _at_the_end(self, skipped: Collection[LoaderConfig]) -> Stop:
+        tried = {item.config for item in self.record.outcomes}
+        left = set(self.configs) - tried - set(skipped)
+        return "settled" if left else "space_exhausted"
 
-def _is_too_slow(
-    config: LoaderConfig, outcomes: Sequence[Outcome], target: Target
-) -> bool:
-    """Whether as many workers were measured so slow that no other knob can help."""
-    rates = {
-        item.config: rate_of(item)
-        for item in outcomes
-        if item.status is Status.MEASURED
-    }
-    alike = [
-        rate
-        for known, rate in rates.items()
-        if known.num_workers == config.num_workers
-        and known.batch_size == config.batch_size
-    ]
-    if not alike:
-        return False
-    return max(alike) * OTHER_KNOBS < target.rate(max(rates.values()))
+
+def _ignore(config: LoaderConfig, why: str) -> None:
+    """Tell nobody what is passed over."""
+
+
+def rates_of(outcomes: Sequence[Outcome]) -> dict[LoaderConfig, list[float]]:
+    """Return the rates above 0 of configs that were measured, examples a second."""
+    found: dict[LoaderConfig, list[float]] = {}
+    for item in outcomes:
+        if item.status is Status.MEASURED:
+            rates = [epoch_rate(reading) for reading in item.counted]
+            found.setdefault(item.config, []).extend(rate for rate in rates if rate > 0)
+    return {config: rates for config, rates in found.items() if rates}
 
 
 def _is_hopeless(outcomes: Sequence[Outcome]) -> bool:

@@ -13,8 +13,9 @@ from autoloader.errors import DataError
 from autoloader.measure.intervals import median
 from autoloader.measure.throughput import epoch_rate
 from autoloader.search.budget import VERIFY_SHARE
+from autoloader.search.exploration import rates_of
 from autoloader.search.race import LOOKS, Race, run_race
-from autoloader.search.selection import Choice, choose, finalists
+from autoloader.search.selection import Choice, choose
 from autoloader.search.trials import over_budget
 from autoloader.values.outcome import Failure, MemoryReading, Outcome, Status, Verdict
 from autoloader.values.scope import GATE_EXAMPLES, Scope
@@ -26,11 +27,16 @@ if TYPE_CHECKING:
     from autoloader.search.record import Record
     from autoloader.search.standings import Round, Standings
     from autoloader.search.stopwatch import Stopwatch
+    from autoloader.search.strategy import Strategy
     from autoloader.values.config import LoaderConfig
     from autoloader.values.target import Target
 
 MOST_FINALISTS = 5
 """Configs in a race beside PyTorch's default."""
+
+CHEAP = 2.0
+"""How often over the first look's rounds must fit before PyTorch's default, which is
+raced for comparison only, runs in each of them."""
 
 OVERHEAD_S = 0.25
 """Seconds that a pass takes beside its reading: fork, start and end of the trial."""
@@ -50,6 +56,9 @@ class Result:
     """Whole verifications that passed."""
     memory: dict[LoaderConfig, MemoryReading]
     """Last weighing of each config, over two epochs where it was verified."""
+    lost: tuple[Outcome, ...] = ()
+    """What came of configs that had been measured, and failed in the race or in their
+    verification, in that order."""
 
     @property
     def recommended(self) -> LoaderConfig:
@@ -71,6 +80,8 @@ class Finale:
 
     stopwatch: Stopwatch
     record: Record
+    strategy: Strategy
+    """Says which configs are worth racing."""
     target: Target
     batch_sizes: Sequence[int | None]
     user_config: LoaderConfig | None
@@ -81,7 +92,7 @@ class Finale:
     """Examples of the whole verification; None: what a fifth of the budget allows."""
     on_phase: Callable[[str, str], None]
     on_round: Callable[[int, Round], None]
-    _excluded: set[LoaderConfig] = field(default_factory=set)
+    _excluded: dict[LoaderConfig, Outcome] = field(default_factory=dict)
     _verified: dict[LoaderConfig, Verdict] = field(default_factory=dict)
     _memory: dict[LoaderConfig, MemoryReading] = field(default_factory=dict)
     _longest_verification_s: float = 0.0
@@ -102,12 +113,9 @@ class Finale:
                 },
                 batch_sizes=self.batch_sizes,
                 excluded=self._excluded,
+                likely=self._likely(),
             )
-            unverified = [
-                config
-                for config in dict.fromkeys((choice.config or choice.best, choice.best))
-                if config is not None and config not in self._verified
-            ]
+            unverified = self._to_verify(choice)
             if not unverified:
                 return Result(
                     choice=choice,
@@ -115,30 +123,57 @@ class Finale:
                     standings=standings,
                     verified=self._verified,
                     memory=self._memory,
+                    lost=tuple(self._excluded.values()),
                 )
             for config in unverified:
                 self._verify(config)
+
+    def _to_verify(self, choice: Choice) -> list[LoaderConfig]:
+        """Return the choice, and the fastest, of which a share may be wanted.
+
+        Whatever it takes for the choice; where the time allows for the fastest, which
+        the search has gated.
+        """
+        found = [choice.config or choice.best]
+        if self.budget.left_s >= self._longest_verification_s:
+            found.append(choice.best)
+        return [
+            config
+            for config in dict.fromkeys(found)
+            if config is not None and config not in self._verified
+        ]
 
     def _measured(self) -> list[Outcome]:
         return [item for item in self.record.outcomes if item.status is Status.MEASURED]
 
     def _verify_likely(self) -> tuple[LoaderConfig, ...]:
-        """Return the finalists, the likely choice and the fastest verified already.
+        """Return the finalists, the most important one verified already.
 
-        They are verified before the race, so that the race can have all the time left.
+        It is verified before the race, so that the race can have all the time left.
         """
         while True:
-            ranked = finalists(
-                self._measured(),
-                target=self.target,
-                user_config=self.user_config,
-                limit=MOST_FINALISTS,
-                batch_sizes=self.batch_sizes,
-            )
-            unverified = [item for item in ranked[:2] if item not in self._verified]
-            if not unverified:
+            ranked = self._finalists()
+            if not ranked or ranked[0] in self._verified:
                 return ranked
-            self._verify(unverified[0])
+            self._verify(ranked[0])
+
+    def _finalists(self) -> tuple[LoaderConfig, ...]:
+        """Return who is worth racing, the most important first, the user's own too."""
+        measured = self._measured()
+        readings = rates_of(measured)
+        limit = self.target.memory_bytes
+        too_large = [
+            item.config
+            for item in measured
+            if limit and item.memory and item.memory.peak_bytes > limit
+        ]
+        if readings.keys() <= set(too_large):
+            return ()
+        ranked = self.strategy.finalists(readings, too_large, limit=MOST_FINALISTS)
+        own = self.user_config
+        if own in readings and own not in (*ranked, *too_large):
+            ranked = (*ranked[: MOST_FINALISTS - 1], own)
+        return ranked
 
     def _fitting(self, ranked: Sequence[LoaderConfig]) -> tuple[LoaderConfig, ...]:
         """Return as many finalists as six rounds fit into the time of the race."""
@@ -152,8 +187,8 @@ class Finale:
                 break
             kept.append(config)
         # PyTorch's default runs in every second round, in each where there is time
-        taken_s = sum(cost[item] for item in kept) + default_s
-        if default_s and taken_s <= room_s:
+        others_s = sum(cost[item] for item in kept)
+        if default_s and others_s + default_s <= room_s / CHEAP:
             kept.append(self.default_config)
         return tuple(dict.fromkeys(kept))
 
@@ -180,15 +215,28 @@ class Finale:
             deadline=self._race_end(),
             clock=self.budget.clock,
             background=background,
+            likely=self._likely,
             on_round=self.on_round,
         )
+
+    def _likely(self) -> dict[LoaderConfig, float]:
+        """Return how likely configs meet the target, by all readings so far."""
+        readings = rates_of(self._measured())
+        if readings.keys() <= self._excluded.keys():
+            return {}
+        return self.strategy.likely(readings, self._excluded)
 
     def _read(self, config: LoaderConfig) -> float | None:
         outcome = self.record[config]
         if outcome.verdict is None:
             return None
         taken = self.stopwatch.take(config, verdict=outcome.verdict, purpose="race")
+        if not isinstance(taken, Failure) and not sum(taken[-1].counts):
+            taken = Failure(
+                kind="no_batch", phase="timed", message="a pass delivered no batch"
+            )
         if isinstance(taken, Failure):
+            self._exclude(outcome, failure=taken)
             return None
         for reading in taken:
             self.record.add_reading(outcome.number, reading)
@@ -233,16 +281,15 @@ class Finale:
         failure: Failure | None = None,
     ) -> None:
         """Take a config out: it has no speed any more, whatever it was."""
-        self._excluded.add(outcome.config)
-        self.record.add(
-            replace(
-                outcome,
-                status=Status.REFUSED if failure is None else failure.status,
-                verdict=verdict or outcome.verdict,
-                failure=failure,
-                readings=(),
-            )
+        lost = replace(
+            outcome,
+            status=Status.REFUSED if failure is None else failure.status,
+            verdict=verdict or outcome.verdict,
+            failure=failure,
+            readings=(),
         )
+        self._excluded[outcome.config] = lost
+        self.record.add(lost)
 
 
 def _pass_s(outcome: Outcome) -> float:

@@ -1,6 +1,7 @@
 """The study's folder: which study it is, and how far it has come.
 
-A study is the same when dataset source, scope, space, policy, machine and software are.
+A study is the same when dataset source, scope, space, policy, machine, software and the
+memory that was asked for are.
 `study.json` says which; outcomes lie beside it (`search.record`). Each key has a folder
 of its own, so that nothing of another study is ever mixed in.
 """
@@ -18,15 +19,17 @@ from typing import Any, Self
 
 from autoloader.errors import StoredFileError
 from autoloader.files import write_whole
+from autoloader.search.differences import Difference, key_differences
 from autoloader.search.space import Space, SpaceRequest
 from autoloader.search.study_code import code_digests, torch_version
-from autoloader.values.decode import shown, value_of
+from autoloader.values.decode import value_of
 from autoloader.values.gate import GatePolicy
 from autoloader.values.machine import Machine
+from autoloader.values.passwords import as_kept
 from autoloader.values.scope import DatasetFacts, Scope, ScopeRequest, SourceSpec
 from autoloader.values.text_file import read_text
 
-SCHEMA = 2
+SCHEMA = 3
 
 _STATE = "study.json"
 
@@ -61,6 +64,9 @@ class StudyKey:
     """How the processes of trials are made."""
     policy: GatePolicy
     """What refuses a config, and when it counts as hung."""
+    memory_bytes: int | None
+    """What processes may take, where that was asked for: what was refused under one
+    budget says little of another. None: what the machine leaves."""
 
     @classmethod
     def of(
@@ -73,6 +79,7 @@ class StudyKey:
         ranks: int,
         isolation: str,
         policy: GatePolicy,
+        memory_bytes: int | None = None,
     ) -> Self:
         """Return the key of a study that is about to run in the working folder."""
         specs = {"--dataset": source.spec}
@@ -89,14 +96,15 @@ class StudyKey:
             ranks=ranks,
             isolation=isolation,
             policy=policy,
+            memory_bytes=memory_bytes,
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the parts by name."""
+        """Return the parts by name, passwords left out: a new one changes nothing."""
         scope = self.scope.to_dict()
         scope.pop("time_limit_s")
         return {
-            "source": self.source.to_dict(),
+            "source": as_kept(self.source).to_dict(),
             "code": dict(self.code),
             "scope": scope,
             "space": self.space.to_dict(),
@@ -105,6 +113,7 @@ class StudyKey:
             "ranks": self.ranks,
             "isolation": self.isolation,
             "policy": self.policy.to_dict(),
+            "memory_bytes": self.memory_bytes,
         }
 
     @property
@@ -132,32 +141,17 @@ class StudyState:
     """The dataset as the first run saw it."""
     space: Space
     """What may be tried, as the first run derived it."""
+    memory_bytes: int | None = None
+    """The least that processes might take in a run so far; None: there was no limit."""
 
     def __post_init__(self) -> None:
-        """Check the time."""
+        """Check time and memory."""
         if self.spent_s < 0:
             msg = f"spent_s must be at least 0, got {self.spent_s}"
             raise ValueError(msg)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """One part in which the keys of two studies differ."""
-
-    field: str
-    """Where it stands in the key: `scope.seed`."""
-    old: str
-    """What it was, cut to what fits into a sentence."""
-    new: str
-    """What it is now."""
-
-    @property
-    def sentence(self) -> str:
-        """What differs, in words that follow "kept apart:"."""
-        part, _, flag = self.field.partition(".")
-        if part == "code":
-            return f"the code of {flag} has changed"
-        return f"its {self.field} was {self.old}, now {self.new}"
+        if self.memory_bytes is not None and self.memory_bytes < 1:
+            msg = f"memory_bytes must be at least 1, got {self.memory_bytes}"
+            raise ValueError(msg)
 
 
 class StudyFolder:
@@ -201,6 +195,7 @@ class StudyFolder:
             "scope": state.scope.to_dict(),
             "facts": state.facts.to_dict(),
             "space": state.space.to_dict(),
+            "memory_bytes": state.memory_bytes,
         }
         write_whole(self.path / _STATE, json.dumps(data, indent=1) + "\n")
 
@@ -279,46 +274,6 @@ class StudyFolder:
             raise StoredFileError(msg, hint=_KEPT) from exc
 
 
-def key_differences(
-    old: Mapping[str, Any], new: Mapping[str, Any], place: str = ""
-) -> tuple[Difference, ...]:
-    """Return the parts in which two keys differ, by their dotted names.
-
-    Args:
-        old: a key, as `StudyKey.to_dict` wrote it.
-        new: another one.
-        place: what the names begin with.
-    """
-    found: list[Difference] = []
-    for name in dict.fromkeys((*new, *old)):
-        was, now = old.get(name), new.get(name)
-        is_code = place == "code."
-        if was == now or (is_code and None in (was, now)):
-            continue  # what was not named has no code that could have changed
-        if isinstance(was, Mapping) and isinstance(now, Mapping):
-            found += key_differences(was, now, f"{place}{name}.")
-        else:
-            found.append(
-                Difference(field=f"{place}{name}", old=_word(was), new=_word(now))
-            )
-    return tuple(found)
-
-
-def what_differs(old: DatasetFacts, new: DatasetFacts) -> str | None:
-    """Return how the dataset differs from the one that a study began with, or None."""
-    if old.length != new.length:
-        return (
-            f"the dataset has {new.length} examples, the study began with {old.length}"
-        )
-    if old.label != new.label:
-        return f"the label is {new.label!r}, the study began with {old.label!r}"
-    if old.fields != new.fields:
-        return "the fields of an example are not those that the study began with"
-    if old.baseline != new.baseline:
-        return "the settings of your DataLoader are not those that the study began with"
-    return None
-
-
 def _loaded(path: Path) -> dict[str, Any]:
     """Return the content of a `study.json`, unchecked.
 
@@ -343,10 +298,6 @@ def _way_out(folder: Path, differences: tuple[Difference, ...]) -> str:
     if any(item.field.startswith(cannot_be_asked_for) for item in differences):
         return f"rm -r {folder} where it is of no use any more"
     return f"the flags of then go on with it; rm -r {folder} where it is of no use"
-
-
-def _word(value: object) -> str:
-    return "not given" if value is None else shown(value)
 
 
 def _spec_of(key: Mapping[str, Any]) -> str:

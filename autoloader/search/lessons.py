@@ -45,7 +45,8 @@ class Lessons:
             if limit <= 0 or self._is_refuted(lesson, limit):
                 continue
             if lesson.asks(self, config) >= limit:
-                return f"trial {outcome.number} {lesson.failed}, and {lesson.so_does}"
+                tried = outcome.config.describe()
+                return f"{lesson.as_much} as {tried}, which {lesson.failed}"
         return None
 
     def _is_refuted(self, lesson: _Lesson, limit: float) -> bool:
@@ -88,32 +89,32 @@ class _Lesson:
 
     asks: Callable[[Lessons, LoaderConfig], float]
     """How much a config asks for of what was too little."""
+    as_much: str
+    """What a config has in common with it that is not tried."""
     failed: str
     """What came of it."""
-    so_does: str
-    """What a config has in common with it that is not tried."""
 
 
 _LESSONS = {
     "out_of_memory": _Lesson(
         asks=Lessons.memory_bytes,
-        failed="ran out of memory",
-        so_does="this needs at least as much",
+        as_much="at least as much memory",
+        failed="ran out of it",
     ),
     "shared_memory_full": _Lesson(
         asks=Lessons.shared_bytes,
+        as_much="at least as much in flight",
         failed="filled shared memory",
-        so_does="this has at least as much in flight",
     ),
     "descriptors_exhausted": _Lesson(
         asks=Lessons.open_files,
-        failed="reached the limit of open files",
-        so_does="this needs at least as many",
+        as_much="at least as many open files",
+        failed="reached their limit",
     ),
     "throttled": _Lesson(
         asks=Lessons.requests,
-        failed="was turned away by the store",
-        so_does="this has at least as many workers",
+        as_much="at least as many workers",
+        failed="the store turned away",
     ),
 }
 

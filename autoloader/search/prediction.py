@@ -71,11 +71,6 @@ def need_of(config: LoaderConfig, facts: DatasetFacts) -> Need:
     )
 
 
-def queue_bytes(config: LoaderConfig, facts: DatasetFacts) -> int:
-    """Return the bytes of all batches that can be in flight at once; 0: no workers."""
-    return need_of(config, facts).queued_bytes if config.num_workers else 0
-
-
 def collated_bytes(facts: DatasetFacts) -> float:
     """Return the bytes that an example has in a batch, as far as is known.
 

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from autoloader.search.rounds import Rounds, run_rounds
 from autoloader.search.rounds import StopReason as StopReason
-from autoloader.search.selection import simplicity
+from autoloader.search.selection import meets, simplicity
 from autoloader.search.standings import Judgement, Standings
 from autoloader.values.target import CONFIDENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from autoloader.search.standings import Round
     from autoloader.values.config import LoaderConfig
@@ -27,6 +27,15 @@ if TYPE_CHECKING:
 
 LOOKS = (6, 12, 24)
 """Rounds after which the standings are looked at; a race has no more than the last."""
+
+HOPELESS = 0.02
+"""Probability of meeting the target below which a config is not raced any further."""
+
+LEAST_ROUNDS = 3
+"""Rounds that each finalist runs in."""
+
+BACKGROUND_ROUNDS = 8
+"""Rounds after which background configs are known well enough."""
 
 BACKGROUND_EVERY = 2
 """A background config runs in each round whose number this divides, from 0."""
@@ -109,6 +118,7 @@ def run_race(
     clock: Callable[[], float],
     background: Sequence[LoaderConfig] = (),
     confidence: float = CONFIDENCE,
+    likely: Callable[[], Mapping[LoaderConfig, float]] = dict,
     on_round: Callable[[int, Round], None] | None = None,
 ) -> Race:
     """Read the configs in rounds until the choice is settled or time is up.
@@ -126,9 +136,10 @@ def run_race(
         clock: seconds, monotonic.
         background: what runs in every second round, such as PyTorch's default.
         confidence: one-sided confidence over all looks together.
+        likely: how likely each config meets the target, by all readings so far.
         on_round: called after each round with its number, from 1, and its rates.
     """
-    field = _Field(finalists, background)
+    field = _Field(finalists, background, likely)
 
     def race(found: Rounds[LoaderConfig]) -> Race:
         return Race(
@@ -147,25 +158,33 @@ def run_race(
             deadline=deadline,
             clock=clock,
             is_settled=lambda found: is_settled(
-                race(found).standings(target), batch_sizes
+                race(found).standings(target), batch_sizes, likely()
             ),
             on_round=on_round,
         )
     )
 
 
-def is_settled(standings: Standings, batch_sizes: Sequence[int | None]) -> bool:
+def is_settled(
+    standings: Standings,
+    batch_sizes: Sequence[int | None],
+    likely: Mapping[LoaderConfig, float] | None = None,
+) -> bool:
     """Return whether the simplest config that meets the target is known for sure.
 
-    That is: going from simple to complex, one that meets it comes before any that is
-    undecided; or each of them fails.
+    That is: going from simple to complex, one that meets it comes before any that may
+    yet; or each of them fails.
     """
+    known = likely or {}
     ascending = sorted(
         standings.table, key=lambda standing: simplicity(standing.config, batch_sizes)
     )
     for standing in ascending:
-        if standing.judgement is not Judgement.FAILS:
-            return standing.judgement is Judgement.MEETS
+        if meets(standing, known):
+            return True
+        may = known.get(standing.config, 1.0) > HOPELESS
+        if standing.judgement is not Judgement.FAILS and may:
+            return False
     return True
 
 
@@ -173,7 +192,10 @@ class _Field:
     """Who is in the race, and in which order they run."""
 
     def __init__(
-        self, finalists: Sequence[LoaderConfig], background: Sequence[LoaderConfig]
+        self,
+        finalists: Sequence[LoaderConfig],
+        background: Sequence[LoaderConfig],
+        likely: Callable[[], Mapping[LoaderConfig, float]],
     ) -> None:
         self._finalists = list(dict.fromkeys(finalists))
         self._background = [
@@ -181,19 +203,29 @@ class _Field:
             for config in dict.fromkeys(background)
             if config not in self._finalists
         ]
+        self._likely = likely
 
     def line_up(
         self, number: int, dropped: Collection[LoaderConfig]
     ) -> list[LoaderConfig]:
         """Return who runs in round `number`, from 0, in the order of running.
 
-        Background configs run by turns before and after the finalists; where these
-        are all gone, in every round.
+        Background configs run by turns before and after the finalists, and a finalist
+        that cannot meet the target any more runs with them; where the finalists are
+        all gone, in every round.
         """
         finalists = [item for item in self._finalists if item not in dropped]
         background = [item for item in self._background if item not in dropped]
+        if number >= LEAST_ROUNDS:
+            known = self._likely()
+            out = [item for item in finalists if known.get(item, 1.0) < HOPELESS]
+            if len(out) < len(finalists):
+                finalists = [item for item in finalists if item not in out]
+                background = [*out, *background]
         if number % BACKGROUND_EVERY and finalists:
             return finalists[::-1]
+        if number >= BACKGROUND_ROUNDS and finalists:
+            return finalists
         if number // BACKGROUND_EVERY % 2:
             return [*background, *finalists]
         return [*finalists, *background]

@@ -1,4 +1,4 @@
-"""Pick configs: who is worth a race, which of the raced is recommended, what knobs do.
+"""Pick configs: which of the raced is recommended, and what each knob does.
 
 Pure functions of outcomes and standings; nothing here runs a trial or states a bound.
 
@@ -16,18 +16,20 @@ from autoloader.measure.throughput import epoch_rate
 from autoloader.search.standings import Judgement, Standing, Standings
 from autoloader.units import format_bytes, format_rate
 from autoloader.values.config import LoaderConfig
-from autoloader.values.target import INDIFFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from autoloader.values.outcome import Outcome
-    from autoloader.values.target import Target
 
-SEARCH_NOISE = 0.20
-"""How far a single reading of the search is trusted. On two shared cores, readings of
-one config within a race scattered by 9 % (studies/photos), and the fastest of a dozen
-single readings is the luckiest: at 10 %, it once kept all others out of the race."""
+LIKELY = 0.9
+"""Probability of meeting the target from which a raced config counts as meeting it
+where its rounds alone are too few to tell."""
+
+PROBABLE = 0.8
+"""The same for the likeliest one, where there is no other and the time is up. Held
+against the truth in replays (scripts/bench_search.py), the probabilities err on the
+safe side: of configs between 0.8 and 0.9, 94 % met the target; above, 98 %."""
 
 KNOBS = (
     "num_workers",
@@ -73,54 +75,13 @@ def simplicity(
     )
 
 
-def finalists(
-    outcomes: Iterable[Outcome],
-    *,
-    target: Target,
-    user_config: LoaderConfig | None,
-    limit: int,
-    batch_sizes: Sequence[int | None],
-) -> tuple[LoaderConfig, ...]:
-    """Return the measured configs that are worth racing, most important first.
-
-    A config whose readings lie up to `SEARCH_NOISE` below what is wanted may still meet
-    it. In this order, as many as `limit` allows:
-
-    1. the likely choice: the simplest that meets the target as measured; where none
-       does, the simplest that may; else the fastest;
-    2. the fastest, which a share target is measured by;
-    3. of the simpler ones that may meet it, the one most likely to: the fastest;
-    4. the user's own config;
-    5. the simplest that meets it even if its reading was too fast by `SEARCH_NOISE`;
-    6. further simpler ones that may meet it, the fastest first;
-    7. those that may meet it and differ from the likely choice in one knob.
-
-    PyTorch's default runs in the background of a race and gets a place here only by its
-    merits. What takes more memory than allowed has no place.
-
-    Args:
-        outcomes: what the search measured; several of one config count together.
-        target: what is wanted.
-        user_config: the user's own settings; None where there are none.
-        limit: most configs to return, 1 or more.
-        batch_sizes: allowed batch sizes in order of preference.
-    """
-    kept = [outcome for outcome in outcomes if not _is_too_large(outcome, target)]
-    rates = _median_rates(kept)
-    if not rates:
-        return ()
-    ascending = sorted(rates, key=lambda config: simplicity(config, batch_sizes))
-    wanted = target.rate(max(rates.values())) * (1 - INDIFFERENCE)
-    ranked = _by_importance(ascending, rates, wanted, user_config)
-    return tuple(dict.fromkeys(ranked))[:limit]
-
-
 def choose(
     standings: Standings,
     *,
     memory: Mapping[LoaderConfig, int],
     batch_sizes: Sequence[int | None],
     excluded: Collection[LoaderConfig] = (),
+    likely: Mapping[LoaderConfig, float] | None = None,
 ) -> Choice:
     """Return the simplest config that meets the target and fits the memory.
 
@@ -133,6 +94,9 @@ def choose(
         batch_sizes: allowed batch sizes in order of preference.
         excluded: configs that must not be chosen, such as one that failed the whole
             verification.
+        likely: how likely each config meets the target, by all readings of the study
+            and the cost model together (`search.strategy`). The rounds of a race alone
+            may be too few to tell.
     """
     limit = standings.target.memory_bytes
     too_large = {
@@ -144,14 +108,18 @@ def choose(
     ascending = sorted(
         left.table, key=lambda standing: simplicity(standing.config, batch_sizes)
     )
+    known = likely or {}
     for standing in ascending:
-        if standing.judgement is Judgement.MEETS:
-            return _met(standing, ascending, left)
+        if meets(standing, known):
+            return _met(standing, ascending, left, known)
     open_ones = [
         standing for standing in ascending if standing.judgement is Judgement.UNDECIDED
     ]
     wanted = standings.target.describe()
     if open_ones:
+        likeliest = max(open_ones, key=lambda item: known.get(item.config, 0.0))
+        if known.get(likeliest.config, 0.0) >= PROBABLE:
+            return _met(likeliest, ascending, left, known)
         closest = max(open_ones, key=lambda standing: standing.ratio)
         reason = (
             f"after {_rounds(left)} it cannot be told whether a config meets {wanted}; "
@@ -160,6 +128,17 @@ def choose(
         return Choice(config=None, state="undecided", best=left.best, reason=reason)
     reason = f"no config reached {wanted}; best was {_describe(left[left.best])}"
     return Choice(config=None, state="not_met", best=left.best, reason=reason)
+
+
+def meets(standing: Standing, likely: Mapping[LoaderConfig, float]) -> bool:
+    """Whether a config counts as meeting the target.
+
+    Its rounds say so; or they leave it open, and all readings of the study, its own and
+    its neighbours', make it likely.
+    """
+    if standing.judgement is Judgement.UNDECIDED:
+        return likely.get(standing.config, 0.0) >= LIKELY
+    return standing.judgement is Judgement.MEETS
 
 
 def knob_effects(
@@ -211,34 +190,6 @@ def knob_between(config: LoaderConfig, other: LoaderConfig) -> str | None:
     return None
 
 
-def _by_importance(
-    ascending: Sequence[LoaderConfig],
-    rates: Mapping[LoaderConfig, float],
-    wanted: float,
-    user_config: LoaderConfig | None,
-) -> list[LoaderConfig]:
-    """Return the order that `finalists` states, from configs sorted by simplicity."""
-
-    def reaching(rate: float) -> list[LoaderConfig]:
-        return [config for config in ascending if rates[config] >= rate]
-
-    plausible = reaching(wanted * (1 - SEARCH_NOISE))
-    fastest = max(ascending, key=lambda config: rates[config])
-    likely = [*reaching(wanted), *plausible, fastest][0]
-    below = ascending[: ascending.index(likely)]
-    simpler = [config for config in plausible if config in below]
-    simpler.sort(key=lambda config: rates[config], reverse=True)
-    return [
-        likely,
-        fastest,
-        *simpler[:1],
-        *(config for config in ascending if config == user_config),
-        *reaching(wanted / (1 - SEARCH_NOISE))[:1],
-        *simpler,
-        *(config for config in plausible if knob_between(likely, config) is not None),
-    ]
-
-
 def _median_rates(outcomes: Iterable[Outcome]) -> dict[LoaderConfig, float]:
     """Return the median epoch rate of each config, over all its readings."""
     found: dict[LoaderConfig, list[float]] = {}
@@ -257,18 +208,22 @@ def _median_sizes(outcomes: Iterable[Outcome]) -> dict[LoaderConfig, int]:
     return {config: int(median(sizes)) for config, sizes in found.items()}
 
 
-def _is_too_large(outcome: Outcome, target: Target) -> bool:
-    if target.memory_bytes is None or outcome.memory is None:
-        return False
-    return outcome.memory.peak_bytes > target.memory_bytes
-
-
-def _met(standing: Standing, ascending: Sequence[Standing], left: Standings) -> Choice:
+def _met(
+    standing: Standing,
+    ascending: Sequence[Standing],
+    left: Standings,
+    likely: Mapping[LoaderConfig, float],
+) -> Choice:
     simpler = ascending[: ascending.index(standing)]
+    is_sure = meets(standing, likely)
+    which = "simplest" if is_sure else "likeliest"
     reason = (
-        f"the simplest of {len(ascending)} raced configs that meets "
-        f"{left.target.describe()}"
+        f"the {which} of {len(ascending)} raced configs "
+        f"{'that meets' if is_sure else 'to meet'} {left.target.describe()}"
     )
+    if standing.judgement is Judgement.UNDECIDED:
+        share = likely[standing.config]
+        reason += f", with a probability of {share:.2f} by all readings of the study"
     doubtful = [item for item in simpler if item.judgement is Judgement.UNDECIDED]
     if doubtful:
         closest = max(doubtful, key=lambda item: item.ratio)

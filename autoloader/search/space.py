@@ -158,18 +158,10 @@ def _most_workers(
     return max(1, min(useful, MOST_WORKERS, batches))
 
 
-def incumbents(
-    space: Space,
-    *,
-    facts: DatasetFacts,
-    machine: Machine,
-    wanted_examples_per_s: float | None,
-    ranks: int = 1,
-) -> list[tuple[LoaderConfig, str]]:
+def incumbents(space: Space, *, facts: DatasetFacts) -> list[tuple[LoaderConfig, str]]:
     """Return what is tried first, with the name of who proposes it.
 
-    The user's own config, PyTorch's default, workers = effective CPUs, the config that
-    the cost of an example predicts to be enough, and one worker less.
+    The user's own config and PyTorch's default: a recommendation is held against them.
     """
     size = space.batch_size[0]
     found: dict[LoaderConfig, str] = {}
@@ -185,26 +177,4 @@ def incumbents(
             "yours",
         )
     add(LoaderConfig(num_workers=0, batch_size=size), "pytorch_default")
-    low, high = space.num_workers
-    cpus = max(1, math.floor(machine.effective_cpus / ranks))
-    enough = cpus
-    if wanted_examples_per_s is not None and facts.example_s:
-        enough = math.ceil(wanted_examples_per_s * facts.example_s)
-    for workers, source in (
-        (cpus, "effective_cpus"),
-        (enough, "model"),
-        (enough - 1, "model"),
-    ):
-        within = min(max(workers, low, 1), high)
-        if within:
-            add(
-                LoaderConfig.canonical(
-                    num_workers=within,
-                    prefetch_factor=space.prefetch_factor[0],
-                    pin_memory=space.pin_memory[0],
-                    persistent_workers=space.persistent_workers[0],
-                    batch_size=size,
-                ),
-                source,
-            )
     return list(found.items())

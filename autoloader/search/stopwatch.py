@@ -30,8 +30,9 @@ MOST_TOO_SHORT = 4
 """Readings in a row to find out how long a pass must be. The first batches of a process
 are slow, so that a few of them foretell too long a time for the others."""
 
-PASS_SHARE = 0.05
-"""Part of the budget that one pass should not exceed."""
+PASS_SHARE = 0.015
+"""Part of the budget that one pass should not exceed: some forty passes and two whole
+verifications are what three minutes are spent on."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,6 +49,11 @@ class Stopwatch:
     """Training processes that share the CPUs."""
     _known: dict[LoaderConfig, Reading] = field(default_factory=dict)
     _in_vain: int = 0
+
+    @property
+    def cpus(self) -> float:
+        """CPUs that a loader may use."""
+        return self.machine.effective_cpus / self.ranks
 
     def remember(self, outcomes: Iterable[Outcome]) -> None:
         """Take over what earlier readings tell of how long passes take."""
@@ -103,7 +109,7 @@ class Stopwatch:
             config,
             facts=self.facts,
             scope=self.scope,
-            cpus=self.machine.effective_cpus / self.ranks,
+            cpus=self.cpus,
             limit_s=self.limit_s,
             known=self._known.get(config),
         )

@@ -1,7 +1,8 @@
-"""Ask Optuna for configs and tell it what came of them.
+"""The study as Optuna sees it: each trial is asked for, suggested and told.
 
-Optuna proposes; it is never the truth. It is told anew of all outcomes at each start,
-and holds them in memory: no file of its own can stop a study (`search.journal`).
+What is tried is said by incumbents and `search.strategy`, and enqueued. Optuna is never
+the truth: it is told anew of all outcomes at each start, and holds them in memory, so
+that no file of its own can stop a study (`search.journal`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from autoloader.measure.intervals import median
 from autoloader.measure.throughput import epoch_rate
 from autoloader.search.journal import Journal
-from autoloader.values.config import LoaderConfig
 from autoloader.values.outcome import Outcome, Status
 
 if TYPE_CHECKING:
@@ -23,12 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from autoloader.search.space import Space
-
-STARTUP_TRIALS = 6
-"""Random proposals before TPE's model; its own 10 are half of a short study."""
-
-MOST_REPEATS = 16
-"""Proposals of known configs in a row after which the simplest new one is taken."""
+    from autoloader.values.config import LoaderConfig
 
 
 class Study:
@@ -39,7 +34,6 @@ class Study:
         space: what may be proposed.
         outcomes: what is known already.
         memory_bytes: budget, told to Optuna as a constraint.
-        seed: of the sampler.
     """
 
     def __init__(
@@ -49,44 +43,30 @@ class Study:
         *,
         outcomes: Sequence[Outcome],
         memory_bytes: int | None,
-        seed: int,
     ) -> None:
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self._space = space
         self._memory_bytes = memory_bytes
-        self._tried = {outcome.config for outcome in outcomes}
-        sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=STARTUP_TRIALS)
+        sampler = optuna.samplers.RandomSampler(seed=0)  # all trials are enqueued
         self._study = optuna.create_study(sampler=sampler, direction="maximize")
         known = [self._frozen(outcome) for outcome in outcomes]
         self._study.add_trials(known)
         self._journal = Journal(path, known)
         self._asked: Trial | None = None
 
-    def ask(self) -> LoaderConfig | None:
-        """Return the config to try next, or None where all were tried."""
-        untried = self._untried()
-        if not untried:
-            return None
-        for _attempt in range(MOST_REPEATS):
-            trial = self._study.ask()
-            proposed = self._suggest(trial)
-            if proposed not in self._tried:
-                self._asked = trial
-                return proposed
-            self._study.tell(trial, state=TrialState.FAIL)
-        return untried[0]
-
-    def skip(self, config: LoaderConfig) -> None:
-        """Pass over a proposal: it is not tried, and not proposed again."""
-        self._tried.add(config)
-        trial, self._asked = self._asked, None
-        if trial is not None:
-            self._study.tell(trial, state=TrialState.FAIL)
+    def ask(self, config: LoaderConfig) -> None:
+        """Begin the trial of a config; one outside the space is only told of later."""
+        params = _params(config)
+        if any(not _allowed(self._distribution(key), params[key]) for key in params):
+            return
+        self._study.enqueue_trial(params)
+        trial = self._study.ask()
+        self._suggest(trial)
+        self._asked = trial
 
     def tell(self, outcome: Outcome) -> None:
-        """Tell what came of the config that was asked for, or of one that had to be."""
+        """Tell what came of the trial that was begun, or of one outside the space."""
         trial, self._asked = self._asked, None
-        self._tried.add(outcome.config)
         frozen = self._frozen(outcome)
         if trial is None:
             self._study.add_trial(frozen)
@@ -96,19 +76,13 @@ class Study:
             self._study.tell(trial, frozen.value, state=frozen.state)
         self._journal.add(frozen)
 
-    def _untried(self) -> list[LoaderConfig]:
-        return [config for config in self._space.configs() if config not in self._tried]
-
-    def _suggest(self, trial: Trial) -> LoaderConfig:
+    def _suggest(self, trial: Trial) -> None:
         low, high = self._space.num_workers
-        workers = trial.suggest_int("num_workers", low, high)
-        found: dict[str, Any] = {}
-        if workers:
-            found["prefetch_factor"] = self._choice(trial, "prefetch_factor")
-            found["persistent_workers"] = self._choice(trial, "persistent_workers")
-        found["pin_memory"] = self._choice(trial, "pin_memory")
-        found["batch_size"] = self._choice(trial, "batch_size")
-        return LoaderConfig.canonical(num_workers=workers, **found)
+        if trial.suggest_int("num_workers", low, high):
+            self._choice(trial, "prefetch_factor")
+            self._choice(trial, "persistent_workers")
+        self._choice(trial, "pin_memory")
+        self._choice(trial, "batch_size")
 
     def _choice(self, trial: Trial, name: str) -> Any:
         return trial.suggest_categorical(name, getattr(self._space, name))

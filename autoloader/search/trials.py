@@ -5,10 +5,12 @@ The order is the product's promise: what is wrong is never measured.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from autoloader.measure.planning import START_S, expected_example_s
 from autoloader.search.prediction import cannot_fit, shm_free_now
 from autoloader.units import format_bytes
 from autoloader.values.outcome import (
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from autoloader.search.stopwatch import Stopwatch
     from autoloader.values.config import LoaderConfig
     from autoloader.values.job import TrialRunner
+
+LEAST_BATCHES = 2
+"""Batches of each worker that a trial is gated on, however slow they are."""
 
 
 def run_trial(
@@ -51,13 +56,7 @@ def run_trial(
     begun = clock()
     runner = stopwatch.runner
     passes = _Passes(runner, stopwatch, config, memory_bytes)
-    failure = cannot_fit(
-        config,
-        facts=stopwatch.facts,
-        machine=stopwatch.machine,
-        memory_bytes=memory_bytes,
-        shm_free_bytes=shm_free_now,
-    )
+    failure = unfit(config, stopwatch, memory_bytes)
     if failure is None:
         failure = passes.run()
     if failure is not None:
@@ -81,6 +80,19 @@ def run_trial(
     )
 
 
+def unfit(
+    config: LoaderConfig, stopwatch: Stopwatch, memory_bytes: int | None
+) -> Failure | None:
+    """Return why a config must not be started now; None where its batches fit."""
+    return cannot_fit(
+        config,
+        facts=stopwatch.facts,
+        machine=stopwatch.machine,
+        memory_bytes=memory_bytes,
+        shm_free_bytes=shm_free_now,
+    )
+
+
 @dataclass(slots=True)
 class _Passes:
     """What the passes of one trial have brought so far."""
@@ -95,24 +107,55 @@ class _Passes:
 
     def run(self) -> Failure | None:
         """Gate, weigh and time the config; return what ended it early."""
-        gated = self.runner.gate(self.config, examples=GATE_EXAMPLES)
+        gated = self.runner.gate(
+            self.config, examples=gate_examples(self.config, self.stopwatch)
+        )
         if isinstance(gated, Failure):
             return gated
         self.verdict = gated
         if not gated.passed:
             return None
-        weighed = self.runner.weigh(self.config, examples=0)
-        if isinstance(weighed, Failure):
-            return weighed
-        self.memory = weighed
-        too_large = over_budget(weighed, self.memory_bytes)
-        if too_large is not None:
-            return too_large
+        failure = self._weigh()
+        if failure is not None:
+            return failure
         timed = self.stopwatch.take(self.config, verdict=gated, purpose="search")
         if isinstance(timed, Failure):
             return timed
         self.readings = timed
         return None
+
+    def _weigh(self) -> Failure | None:
+        """Weigh the config where that is asked for, or quickly done."""
+        filling_s = filling_time_s(self.config, self.stopwatch)
+        if self.memory_bytes is None and filling_s > self.stopwatch.limit_s:
+            return None
+        weighed = self.runner.weigh(self.config, examples=0)
+        if isinstance(weighed, Failure):
+            return weighed
+        self.memory = weighed
+        return over_budget(weighed, self.memory_bytes)
+
+
+def filling_time_s(config: LoaderConfig, stopwatch: Stopwatch) -> float:
+    """Return the seconds in which workers start and fill the queue, by their costs."""
+    size = config.batch_size or stopwatch.facts.batch_examples
+    example_s = expected_example_s(config, facts=stopwatch.facts, cpus=stopwatch.cpus)
+    batches = 1 + config.num_workers * (config.prefetch_factor or 0)
+    return config.num_workers * START_S + batches * size * example_s
+
+
+def gate_examples(config: LoaderConfig, stopwatch: Stopwatch) -> int:
+    """Return the examples an epoch that a trial of the search is gated on.
+
+    As many as two epochs read in the time of a pass, `GATE_EXAMPLES` at most, and at
+    least `LEAST_BATCHES` for each worker within that. What is recommended is verified
+    whole.
+    """
+    size = config.batch_size or stopwatch.facts.batch_examples
+    example_s = expected_example_s(config, facts=stopwatch.facts, cpus=stopwatch.cpus)
+    affordable = int(stopwatch.limit_s / 2 / max(example_s, 1e-9))
+    least = math.ceil(size * max(config.num_workers, 1)) * LEAST_BATCHES
+    return min(GATE_EXAMPLES, max(affordable, least))
 
 
 def over_budget(memory: MemoryReading, memory_bytes: int | None) -> Failure | None:

@@ -30,6 +30,10 @@ class Watcher(Protocol):
         """A trial came to its end."""
         ...
 
+    def on_skip(self, config: LoaderConfig, why: str) -> None:
+        """A config is not tried, because of what came of others; there may be many."""
+        ...
+
     def on_round(self, number: int, rates: Round) -> None:
         """A round of the race came to its end."""
         ...

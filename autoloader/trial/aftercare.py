@@ -1,7 +1,7 @@
 """Leave nothing behind: no process, no shared memory, no temporary folder.
 
-A trial is a session of its own. The kernel ends forked processes with their parent
-(`child.lifeline`); what was spawned, or hangs in the kernel, is found here by session.
+A trial is a session of its own. The kernel ends trial and workers with their parent
+(`child.lifeline`); programs that a dataset runs are found here by session.
 """
 
 from __future__ import annotations
@@ -29,6 +29,19 @@ from autoloader.measure.stacks import ask_one_by_one
 _log = logging.getLogger(__name__)
 
 SHM = Path("/dev/shm")  # noqa: S108  # the system's own place for shared memory
+
+SHORT_ROOTS = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108
+"""Temporary folders of the system: the first is taken before any that is named, the
+others after them."""
+
+SOCKET_BYTES = 107
+"""Longest path of a socket. Python and PyTorch make theirs in the temporary folder."""
+
+_RANDOM_LETTERS = 8
+"""Letters that `tempfile` adds to a name."""
+
+_BELOW_BYTES = len("/123456/torch-shm-dir-123456/manager.sock")
+"""Longest path below a temporary folder: a pass, and a socket of PyTorch's in it."""
 
 KILL_PATIENCE_S = 5.0
 """Longest wait for killed processes: one that waits for a device ends when it may."""
@@ -100,10 +113,6 @@ def _is_tracker(pid: int) -> bool:
         return False
 
 
-STACKS_S = 5.0
-"""Longest time that all processes together have to write their stacks."""
-
-
 def ask_for_stacks(session_id: int, log: Path) -> None:
     """Make every process of a session that listens write its stacks, one by one.
 
@@ -114,7 +123,7 @@ def ask_for_stacks(session_id: int, log: Path) -> None:
         log: where all of them write.
     """
     pids = [process.pid for process in _living(session_id)]
-    ask_one_by_one(pids, log, patience_s=STACKS_S)
+    ask_one_by_one(pids, log)
 
 
 def _living(session_id: int) -> list[ProcessStat]:
@@ -273,16 +282,50 @@ def _boot_id() -> str | None:
 def make_tmp() -> Path:
     """Make a temporary folder with a short path, since sockets in it allow 107 bytes.
 
-    Folders of earlier runs whose process is gone are removed on the way: those that
-    have our name, mode and user, and were made in this container (where processes of
-    others cannot be seen).
+    In `/tmp` where that can be: what TMPDIR names often has a long path. Folders of
+    earlier runs whose process is gone are removed on the way.
 
     Raises:
-        UsageError: the disk refuses.
+        UsageError: no folder can be written, or their paths are too long; says which.
     """
-    root = Path("/tmp") if os.access("/tmp", os.W_OK) else Path(tempfile.gettempdir())  # noqa: S108
-    namespace = _namespace()
-    made = re.compile(rf"autoloader-([0-9]+)-{namespace}-[a-z0-9_]{{8}}")
+    refused = []
+    for root in dict.fromkeys((SHORT_ROOTS[0], *_named_roots(), *SHORT_ROOTS[1:])):
+        why_not = _too_long(root)
+        if why_not is None:
+            try:
+                made = tempfile.mkdtemp(prefix=_prefix(), dir=root)
+            except OSError as exc:
+                why_not = exc.strerror
+            else:
+                _remove_left(root)
+                return Path(made)
+        refused.append(f"{root}: {why_not}")
+    msg = f"no temporary folder can be made; {'; '.join(refused)}"
+    raise UsageError(msg, hint="TMPDIR=FOLDER names one that can be, by a short path")
+
+
+def _named_roots() -> list[Path]:
+    """Return the folders that the usual variables name."""
+    named = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")]
+    return [Path(name).absolute() for name in named if name]
+
+
+def _too_long(root: Path) -> str | None:
+    """Return what is said of a folder whose path leaves no room for a socket's."""
+    length = len(os.fsencode(root))
+    most = SOCKET_BYTES - len(f"/{_prefix()}") - _RANDOM_LETTERS - _BELOW_BYTES
+    if length <= most:
+        return None
+    return f"its path has {length} bytes, and {most} at most leave room for a socket's"
+
+
+def _remove_left(root: Path) -> None:
+    """Remove folders of earlier runs whose process is gone.
+
+    Those that have our name, mode and user, and were made in this container (where
+    processes of others cannot be seen).
+    """
+    made = re.compile(rf"autoloader-([0-9]+)-{_namespace()}-[a-z0-9_]{{8}}")
     for old in root.glob("autoloader-*"):
         found = made.fullmatch(old.name)
         with contextlib.suppress(OSError):
@@ -292,12 +335,11 @@ def make_tmp() -> Path:
                 continue
             if process_stat(int(found[1])) is None:
                 remove_folder(old)
-    try:
-        prefix = f"autoloader-{os.getpid()}-{namespace}-"
-        return Path(tempfile.mkdtemp(prefix=prefix, dir=root))
-    except OSError as exc:
-        msg = f"no temporary folder can be made in {root}: {exc.strerror}"
-        raise UsageError(msg, hint="free some space there") from exc
+
+
+def _prefix() -> str:
+    """Return how the names of this process's temporary folders begin."""
+    return f"autoloader-{os.getpid()}-{_namespace()}-"
 
 
 def _namespace() -> int:

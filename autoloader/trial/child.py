@@ -11,7 +11,6 @@ import os
 import select
 import subprocess
 import sys
-import time
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from autoloader.child.stages import Stage, StageBoard
 from autoloader.child.wire import Decoder, send
 from autoloader.trial.aftercare import end_session
+from autoloader.trial.interpreter import interpreter_flags
+from autoloader.trial.watchdog import Patience, Watchdog
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,16 +40,6 @@ class ChildDied(Exception):  # an event that the caller turns into a value
         super().__init__(code)
         self.code = code
         """Exit code; negative: the signal that ended it."""
-
-
-class ChildHung(Exception):  # an event that the caller turns into a value
-    """The child made no progress for too long."""
-
-    def __init__(self, stage: Stage, done: int, seconds: float) -> None:
-        super().__init__(stage, done, seconds)
-        self.stage = stage
-        self.done = done
-        self.seconds = seconds
 
 
 class ChildTooLarge(Exception):  # an event that the caller turns into a value
@@ -78,7 +69,7 @@ class Child:
         self._open = [self._orders, self._answers]
         os.set_blocking(self._answers, False)
         command = [
-            sys.executable, "-m", "autoloader.child",
+            sys.executable, *interpreter_flags(), "-m", "autoloader.child",
             role, str(orders_read), str(answers_write), str(os.getpid()),
         ]  # fmt: skip
         environment = {
@@ -128,7 +119,7 @@ class Child:
         self,
         board: StageBoard,
         *,
-        stall_s: float,
+        patience: Patience,
         on_tick: Tick | None = None,
         too_large: Callable[[], int | None] = lambda: None,
     ) -> dict[str, Any]:
@@ -136,17 +127,17 @@ class Child:
 
         Args:
             board: where the child tells its progress.
-            stall_s: longest time without any.
+            patience: how long it may go without any.
             on_tick: called with stage and count about five times a second.
             too_large: asked as often; the bytes that are taken, if they are too many.
 
         Raises:
             ChildDied: the process ended and nothing is left to read.
-            ChildHung: no progress for `stall_s`.
+            ChildStopped: it is stopped, or a process that came from it is.
+            ChildHung: it makes no progress.
             ChildTooLarge: it takes more memory than it may.
         """
-        seen = board.read()
-        since = time.monotonic()
+        watchdog = Watchdog(self.pid, patience)
         while not self._messages:
             self._wait()
             if self._messages:
@@ -157,10 +148,7 @@ class Child:
                     break
                 raise ChildDied(self._process.returncode)
             now = board.read()
-            if now != seen:
-                seen, since = now, time.monotonic()
-            elif time.monotonic() - since > stall_s:
-                raise ChildHung(*seen, time.monotonic() - since)
+            watchdog.look(*now)
             taken_bytes = too_large()
             if taken_bytes is not None:
                 raise ChildTooLarge(taken_bytes)
@@ -195,8 +183,11 @@ class Child:
             os.close(self._open.pop())
 
     def _wait(self) -> None:
-        watched = [self._answers] + ([self._pidfd] if self._pidfd is not None else [])
-        select.select(watched, [], [], TICK_S)
+        for_any = select.poll()  # select() knows no descriptor above 1,023
+        for_any.register(self._answers, select.POLLIN)
+        if self._pidfd is not None:
+            for_any.register(self._pidfd, select.POLLIN)
+        for_any.poll(1000 * TICK_S)
         self._read()
 
     def _read(self) -> None:

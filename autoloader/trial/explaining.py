@@ -14,6 +14,7 @@ from autoloader.child.last_words import (
     SUSPECTS,
     last_raised,
     lost_raised,
+    lost_reading,
     native_words,
     read_end,
     standing_places,
@@ -26,7 +27,7 @@ from autoloader.values.outcome import Failure
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from autoloader.trial.child import ChildHung
+    from autoloader.trial.watchdog import ChildHung
     from autoloader.values.job import PassOrder
 
 MOST_PLACES = 3
@@ -68,7 +69,7 @@ def hung(exc: ChildHung, order: PassOrder, logs: Path) -> Failure:
         f"after {exc.done} batches"
     ]
     if lost is not None:
-        said.append(f"a worker could not send {lost.told}")
+        said.append(f"a worker could not send {lost.told}{lost_reading(log)}")
     if raised is not None and raised != lost:
         said.append(f"a process had printed {raised.told}")
     for item in (lost, raised):
@@ -98,6 +99,9 @@ def explained(failure: Failure, logs: Path) -> Failure:
         logs: where its processes printed; the files that earlier trials left half
             written are listed in the folder above.
     """
+    suspects = read_suspects(logs)
+    if failure.signal == "SIGSTOP":  # which nothing that was printed explains
+        return failure
     log = read_end(logs / "stderr.txt")
     if failure.kind == "crashed":
         failure = _with_last_words(failure, log)
@@ -111,7 +115,6 @@ def explained(failure: Failure, logs: Path) -> Failure:
     unfinished = named_unfinished(read_unfinished(logs.parent), said)
     if unfinished is not None:
         failure = _with_hint(failure, unfinished)
-    suspects = read_suspects(logs)
     if not suspects or failure.kind not in _SUSPECTED:
         return failure
     return _with_hint(

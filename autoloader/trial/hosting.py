@@ -9,10 +9,14 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from autoloader.child.last_words import read_end, standing_places
 from autoloader.child.stages import StageBoard
-from autoloader.trial.child import Child, ChildDied, ChildHung
-from autoloader.trial.logs import death, tidy
+from autoloader.trial.aftercare import ask_for_stacks
+from autoloader.trial.child import Child, ChildDied
+from autoloader.trial.explaining import MOST_PLACES
+from autoloader.trial.logs import death, stopped, tidy
 from autoloader.trial.reference import error_of
+from autoloader.trial.watchdog import ChildHung, ChildStopped, Patience
 from autoloader.values.outcome import Failure
 
 if TYPE_CHECKING:
@@ -130,7 +134,7 @@ class HostKeeper:
         self, host: Child, board: StageBoard, order: PassOrder, logs: Path
     ) -> Child | Failure:
         try:
-            message = host.answer(board, stall_s=OPEN_STALL_S)
+            message = host.answer(board, patience=Patience(stall_s=OPEN_STALL_S))
         except ChildDied as exc:
             failure = death(
                 exc.code, order, logs, board, who="host", kind="start_failed"
@@ -138,15 +142,26 @@ class HostKeeper:
             self.drop(keeps_log=True)
             return failure
         except ChildHung as exc:
+            if not isinstance(exc, ChildStopped):
+                ask_for_stacks(host.pid, logs / "stderr.txt")
             self.drop(keeps_log=True)
-            return Failure(
-                kind="start_failed",
-                phase=order.kind,
-                message=f"building the dataset hangs ({exc.seconds:.0f} s)",
-                log=str(logs),
-            )
+            return _not_ready(exc, order, logs)
         if message["event"] == "error":
             self.drop()
             raise error_of(message)
         self.note_unsafe(message["unsafe"])
         return host
+
+
+def _not_ready(exc: ChildHung, order: PassOrder, logs: Path) -> Failure:
+    """Return the failure of a host that does not come to wait for orders."""
+    if isinstance(exc, ChildStopped):
+        return stopped(exc, order, logs, kind="start_failed", who="the host's process")
+    places = standing_places(read_end(logs / "stderr.txt"))[:MOST_PLACES]
+    stands = f"; it stands in {', '.join(places)}" if places else ""
+    return Failure(
+        kind="start_failed",
+        phase=order.kind,
+        message=f"building the dataset hangs ({exc.seconds:.0f} s){stands}",
+        log=str(logs),
+    )

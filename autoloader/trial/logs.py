@@ -8,8 +8,16 @@ from pathlib import Path
 
 from autoloader.child.failures import signal_name
 from autoloader.child.stages import StageBoard
+from autoloader.measure.proc import ProcessStat
+from autoloader.trial.watchdog import ChildStopped
 from autoloader.values.job import PassOrder
 from autoloader.values.outcome import Failure
+
+STOPPED_HINT = (
+    "somebody, or a scheduler, stopped it: what pauses autoloader has to pause all of "
+    "its processes"
+)
+"""The way out for whoever stops one process of ours."""
 
 
 def last_number(folder: Path) -> int:
@@ -59,3 +67,47 @@ def death(
         signal=by_signal,
         log=str(logs),
     )
+
+
+def stopped(
+    exc: ChildStopped, order: PassOrder, logs: Path, *, who: str, kind: str = "hung"
+) -> Failure:
+    """Return the failure of a pass of which a process was stopped.
+
+    Args:
+        exc: what was seen.
+        order: what the pass was doing.
+        logs: where it printed.
+        who: the process that was stopped, as people know it.
+        kind: kind of the failure.
+    """
+    return Failure(
+        kind=kind,
+        phase=order.kind,
+        message=exc.told(who),
+        hint=STOPPED_HINT,
+        signal="SIGSTOP",
+        log=str(logs),
+    )
+
+
+def who_is(process: ProcessStat, *, trial_pid: int | None, host_pid: int) -> str:
+    """Return a process of a pass as people know it.
+
+    Args:
+        process: one of them.
+        trial_pid: the trial, which is the host as well where it was not forked; None:
+            it has not started.
+        host_pid: the host.
+    """
+    if process.pid == trial_pid:
+        return "the trial's process"
+    if process.pid == host_pid:
+        return "the host's process"
+    if process.name.startswith(_PYTHONS):
+        return f"a worker's process ({process.pid})"
+    return f"a program that the dataset runs ({process.name!r}, {process.pid})"
+
+
+_PYTHONS = ("python", "pt_data_worker")
+"""What the kernel calls workers: as they were started, or as PyTorch names them."""

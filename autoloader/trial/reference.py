@@ -6,14 +6,22 @@ from the process that did it.
 
 from __future__ import annotations
 
+import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from autoloader import errors
 from autoloader.child.failures import signal_name
+from autoloader.child.last_words import standing_places
 from autoloader.child.stages import StageBoard
 from autoloader.errors import AutoloaderError, DatasetError, ProtocolError
-from autoloader.trial.child import Child, ChildDied, ChildHung, Tick
+from autoloader.files import refusals_named
+from autoloader.trial.aftercare import ask_for_stacks
+from autoloader.trial.child import Child, ChildDied, Tick
+from autoloader.trial.explaining import MOST_PLACES
+from autoloader.trial.logs import STOPPED_HINT
+from autoloader.trial.watchdog import ChildHung, ChildStopped, Patience
 from autoloader.values.contract import Contract
 from autoloader.values.job import Reference, ReferenceOrder
 from autoloader.values.outcome import Finding
@@ -24,7 +32,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STALL_S = 300.0
-"""Longest time without progress: imports over a network take minutes."""
+"""Longest time without progress: imports over a network take minutes. Once examples
+come, their own pace says it sooner."""
 
 
 def read_reference(
@@ -40,22 +49,21 @@ def read_reference(
     Raises:
         UsageError: the SPEC names no dataset, or a flag does not fit it.
         DatasetError: the dataset fails, changes or hangs by itself.
+        StoredFileError: the disk refuses what is to be kept of it.
         ProtocolError: a bug of ours.
     """
     begun = time.monotonic()
-    board = StageBoard.create(logs / "stage")
-    child = Child("reference", logs=logs, tmp=tmp)
+    with refusals_named(logs):
+        board = StageBoard.create(logs / "stage")
+        child = Child("reference", logs=logs, tmp=tmp)
     try:
         child.order({"order": order.to_dict(), "board": str(logs / "stage")})
-        message = child.answer(board, stall_s=stall_s, on_tick=on_tick)
+        patience = Patience(stall_s=stall_s, has_pace=True)
+        message = child.answer(board, patience=patience, on_tick=on_tick)
     except ChildDied as exc:
         raise _death(exc, board, logs) from None
     except ChildHung as exc:
-        msg = (
-            f"the dataset hangs in one process: {exc.stage.words} made no progress for "
-            f"{exc.seconds:.0f} s after {exc.done} examples"
-        )
-        raise DatasetError(msg, hint=f"what it printed is in {logs}") from None
+        raise _hang(exc, child.pid, logs) from None
     finally:
         child.kill()
         board.close()
@@ -76,6 +84,34 @@ def error_of(message: Mapping[str, Any]) -> AutoloaderError:
     kind = getattr(errors, str(message["kind"]), ProtocolError)
     error: AutoloaderError = kind(message["message"], hint=message["hint"])
     return error
+
+
+def _hang(exc: ChildHung, pid: int, logs: Path) -> DatasetError:
+    """Return the error of a dataset that does not go on, or was stopped."""
+    if isinstance(exc, ChildStopped):
+        who = "the process that reads the reference"
+        return DatasetError(exc.told(who, "examples"), hint=STOPPED_HINT)
+    places = _places_now(pid, logs / "stderr.txt")
+    stands = f"; it stands in {', '.join(places)}" if places else ""
+    msg = (
+        f"the dataset hangs in one process: {exc.stage.words} made no progress for "
+        f"{exc.seconds:.0f} s after {exc.done} examples{stands}"
+    )
+    return DatasetError(msg, hint=f"what it printed is in {logs}")
+
+
+def _places_now(pid: int, log: Path) -> list[str]:
+    """Return where a process stands in the user's code; what it says stays in its log.
+
+    Args:
+        pid: the process, which leads its session.
+        log: its own; earlier runs may have written to it as well.
+    """
+    with suppress(OSError), log.open("rb") as file:
+        file.seek(0, os.SEEK_END)
+        ask_for_stacks(pid, log)
+        return standing_places(file.read().decode("utf-8", "replace"))[:MOST_PLACES]
+    return []
 
 
 def _death(exc: ChildDied, board: StageBoard, logs: Path) -> DatasetError:

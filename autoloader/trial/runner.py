@@ -25,13 +25,15 @@ from autoloader.trial.aftercare import (
     end_session,
     remove_folder,
 )
-from autoloader.trial.child import ChildDied, ChildHung, ChildTooLarge, Tick
+from autoloader.trial.child import ChildDied, ChildTooLarge, Tick
 from autoloader.trial.explaining import explained, hung, read_suspects
 from autoloader.trial.guard import MemoryGuard, kernel_kills, named_by_kernel
 from autoloader.trial.hosting import HostKeeper, Isolation
 from autoloader.trial.judging import Shares, needs_shares, verdict_of
-from autoloader.trial.logs import death, last_number, tidy
+from autoloader.trial.logs import death, last_number, stopped, tidy, who_is
+from autoloader.trial.reference import error_of
 from autoloader.trial.unfinished import note_unfinished
+from autoloader.trial.watchdog import ChildHung, ChildStopped, patience_with
 from autoloader.values.gate import GatePolicy
 from autoloader.values.job import PassOrder, PassPlan, Reference
 from autoloader.values.outcome import Failure, MemoryReading, Reading, Verdict
@@ -41,12 +43,6 @@ if TYPE_CHECKING:
 
     from autoloader.values.config import LoaderConfig
     from autoloader.values.scope import SourceSpec
-
-STALL_S = 30.0
-"""Least time without progress that counts as a hang."""
-
-STALL_BATCHES = 20
-"""A hang is no sooner than this many batches' worth of reading in one process."""
 
 
 class ProcessRunner:
@@ -302,7 +298,9 @@ class ProcessRunner:
         if self.isolation == "fresh" and not order.in_process:
             self._keeper.drop()
             return self._retry_fresh(order, logs, board)
-        stall_s = self._stall_of(order.config)
+        patience = patience_with(
+            order.config, self._reference.facts, hang_after_s=self._policy.hang_after_s
+        )
         guard = MemoryGuard(self._memory_bytes, host_pid=host.pid)
         host.order({"order": order.to_dict(), "board": str(logs / "stage")})
         result: dict[str, Any] | Failure | None = None
@@ -310,7 +308,7 @@ class ProcessRunner:
             while True:
                 message = host.answer(
                     board,
-                    stall_s=stall_s,
+                    patience=patience,
                     on_tick=self._on_tick,
                     too_large=guard.over,
                 )
@@ -322,6 +320,9 @@ class ProcessRunner:
                         result = message
                     case "failed":
                         result = Failure.from_dict(message["failure"])
+                    case "error":
+                        self._keeper.drop()
+                        raise error_of(message)
                     case "exited":
                         self._keeper.note_unsafe(message["unsafe"])
                         if message["unsafe"] is not None:
@@ -336,7 +337,7 @@ class ProcessRunner:
             self._keeper.drop()
             return result or death(exc.code, order, logs, board, who="host")
         except ChildHung as exc:
-            return self._hung(exc, order, logs)
+            return self._hung(exc, order, logs, host_pid=host.pid)
         except ChildTooLarge as exc:
             self._end_at_once()
             return guard.failure(exc.taken_bytes, phase=order.kind, logs=logs)
@@ -352,7 +353,13 @@ class ProcessRunner:
         finally:
             self._keeper.drop()
 
-    def _hung(self, exc: ChildHung, order: PassOrder, logs: Path) -> Failure:
+    def _hung(
+        self, exc: ChildHung, order: PassOrder, logs: Path, *, host_pid: int
+    ) -> Failure:
+        if isinstance(exc, ChildStopped):
+            who = who_is(exc.process, trial_pid=self._trial_pid, host_pid=host_pid)
+            self._end_at_once()
+            return stopped(exc, order, logs, who=who)
         if self._trial_pid is not None:
             ask_for_stacks(self._trial_pid, logs / "stderr.txt")
             self._end_trial(patience_s=0.5)
@@ -378,11 +385,3 @@ class ProcessRunner:
             note_unfinished(self._trial_pid, self._folder, own=own)
         end_session(self._trial_pid, patience_s=patience_s)
         self._trial_pid = None
-
-    def _stall_of(self, config: LoaderConfig) -> float:
-        if self._policy.hang_after_s is not None:
-            return self._policy.hang_after_s
-        facts = self._reference.facts
-        batch_s = facts.example_s * (config.batch_size or facts.batch_examples)
-        sharing = max(1, config.num_workers)
-        return max(STALL_S, STALL_BATCHES * batch_s * sharing)

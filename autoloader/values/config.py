@@ -185,6 +185,8 @@ def _check_bool(name: str, value: object) -> None:
 
 def _plain_int(value: Any) -> Any:
     """Return a whole number of any kind as an int; anything else as it stands."""
+    if type(value) is int:  # quicker by far, and configs are made by hundreds
+        return value
     is_whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
     return index(value) if is_whole else value
 

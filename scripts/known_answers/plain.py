@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
+
+from sliced_clock import SIDE
 
 if TYPE_CHECKING:
     from autoloader.values.config import LoaderConfig
@@ -36,6 +39,11 @@ class PlainLoop:
     def __exit__(self, *exc: object) -> None:
         self._end()
 
+    @property
+    def pid(self) -> int:
+        """Process that builds the dataset and forks the loops."""
+        return self._process.pid
+
     def begin_anew(self) -> None:
         """Go on in another process."""
         self._end()
@@ -43,7 +51,13 @@ class PlainLoop:
 
     def _start(self) -> subprocess.Popen[str]:
         pipe = subprocess.PIPE
-        return subprocess.Popen(self._command, stdin=pipe, stdout=pipe, text=True)
+        return subprocess.Popen(
+            self._command,
+            stdin=pipe,
+            stdout=pipe,
+            text=True,
+            env={**os.environ, SIDE: "1"},
+        )
 
     def _end(self) -> None:
         if self._process.stdin is not None:

@@ -5,11 +5,22 @@ Nothing of the package is imported here: the plain loop builds them as well.
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch.utils.data import DataLoader, Dataset
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from sliced_clock import install
+
+install()
+
+PHOTOS = Path(__file__).parents[2] / "studies" / "photos" / "dataset.py"
 
 
 class Tiny(Dataset[tuple[torch.Tensor, int]]):
@@ -66,6 +77,19 @@ class Busy(Dataset[tuple[torch.Tensor, int]]):
         for step in range(self._steps):
             total += step * index
         return torch.tensor([total % 1_000_003]), index % 10
+
+
+def photos() -> Any:
+    """Return the dataset of the photo study."""
+    sys.path.append(str(PHOTOS.parent))
+    found = importlib.util.spec_from_file_location("photos_dataset", PHOTOS)
+    if found is None or found.loader is None:
+        msg = f"{PHOTOS} cannot be imported"
+        raise ImportError(msg)
+    module = importlib.util.module_from_spec(found)
+    sys.modules["photos_dataset"] = module
+    found.loader.exec_module(module)
+    return module.photos()
 
 
 def tiny(length: int = 20_000) -> Tiny:

@@ -1,11 +1,16 @@
 """What the host does around a pass: what it refuses first, and whom it asks last."""
 
+import errno
 import faulthandler
+import io
 import multiprocessing
 import os
 import signal
+import sys
 import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,9 +19,12 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from autoloader.child import host
 from autoloader.child.__main__ import leave_worker_counts_unsaid
+from autoloader.errors import StoredFileError
 from autoloader.values.config import LoaderConfig
 from autoloader.values.job import PassOrder
 from autoloader.values.outcome import Failure
+
+Ending = Callable[[Exception, Path], dict[str, Any]]
 
 
 def order_of(workers: int, kind: str = "gate") -> PassOrder:
@@ -76,6 +84,59 @@ def test_what_needs_no_shared_memory_or_has_it_is_run(
     place = tmp_path if has_place else tmp_path / "none"
 
     assert host._without_shared_memory(order, Path("logs"), place) is None
+
+
+@pytest.fixture
+def ending(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ending]:
+    """Give what ends a pass with an exception; its handler of signals is put back."""
+
+    def end(exc: Exception, folder: Path) -> dict[str, Any]:
+        def run(_context: object) -> None:
+            raise exc
+
+        monkeypatch.setattr(host, "run_pass", run)
+        context: Any = SimpleNamespace(order=order_of(0), unpicklable=lambda: None)
+        return host._result_of(context, folder)
+
+    handler = signal.getsignal(signal.SIGCHLD)
+    yield end
+    signal.signal(signal.SIGCHLD, handler)
+
+
+class NoRoom(io.StringIO):
+    """A log on a disk that is full."""
+
+    def write(self, _text: str) -> int:
+        """Refuse."""
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_does_not_hide_what_was_raised(
+    ending: Ending, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its traceback finds no room in the log."""
+    monkeypatch.setattr(sys, "stderr", NoRoom())
+
+    found = ending(ValueError("the index is damaged"), tmp_path)
+
+    assert found["event"] == "failed"
+    assert found["failure"]["message"] == "ValueError: the index is damaged"
+
+
+def test_what_is_ours_and_finds_no_room_is_no_failure_of_the_trial(
+    ending: Ending, tmp_path: Path
+) -> None:
+    """The parent raises it again: no other trial would be better off."""
+    exc = StoredFileError("arrived.json cannot be used", hint="free some space")
+
+    found = ending(exc, tmp_path)
+
+    assert found == {
+        "event": "error",
+        "kind": "StoredFileError",
+        "message": "arrived.json cannot be used",
+        "hint": "free some space",
+    }
 
 
 def wait_deeply(log: Path, ups: Any, depth: int) -> None:

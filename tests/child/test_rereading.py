@@ -12,6 +12,7 @@ import torch
 
 from autoloader.child import rereading
 from autoloader.child.rereading import edited_in_place
+from tests.descriptors import many_descriptors
 
 
 @pytest.fixture(autouse=True)
@@ -161,3 +162,11 @@ def test_a_process_with_threads_is_not_forked() -> None:
     finally:
         over.set()
         thread.join()
+
+
+def test_a_fork_is_heard_beyond_what_select_can_name() -> None:
+    """A dataset may hold thousands of files open."""
+    with many_descriptors():
+        found = edited_in_place(AddsInPlace(), INDICES, seed=0)
+
+    assert found in INDICES

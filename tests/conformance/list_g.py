@@ -5,8 +5,6 @@ from tests.conformance.hazard import Case, Hazard
 TWO = ("num_workers=2",)
 KEPT = ("num_workers=2,persistent_workers=yes",)
 SHORT = ("--hang-after", "6s")
-LONGER = ("--hang-after", "15s")
-"""Workers that are not forked need seconds to start."""
 NO_SPACE = r"shared memory|No space left on device"
 
 HAZARDS = [
@@ -19,7 +17,7 @@ HAZARDS = [
                 says=("hung",),
                 configs=TWO,
                 start_method=method,
-                flags=SHORT if method == "fork" else LONGER,
+                flags=SHORT,
                 words=(
                     r"after 0 batches",
                     r"\w*Error: .*(pickle|local object).*lambda",
@@ -32,12 +30,20 @@ HAZARDS = [
         id="unpicklable-exception-hang",
         kind="G",
         cases=(
-            Case(
-                dataset="transport.py:RaisesLocalError",
-                says=("hung",),
-                configs=TWO,
-                flags=SHORT,
-                words=(r"\w*Error: .*(pickle|local object).*DecoderError",),
+            *(
+                Case(
+                    dataset="transport.py:RaisesLocalError",
+                    says=("hung",),
+                    configs=TWO,
+                    start_method=method,
+                    flags=SHORT,
+                    words=(
+                        r"could not send DecoderError: the decoder gave up, "
+                        r"while it read id 33",
+                        r"\w*Error: .*(pickle|local object).*DecoderError",
+                    ),
+                )
+                for method in ("fork", "spawn")
             ),
             # in one process it is told before any worker is started
             Case(
@@ -50,7 +56,10 @@ HAZARDS = [
                 dataset="transport.py:RaisesUnbuildableError",
                 says=("worker_exception",),
                 configs=TWO,
-                words=(r"NeedsArguments: .*shard-3\.tar is damaged at 512",),
+                words=(
+                    r"NeedsArguments: .*shard-3\.tar is damaged at 512, "
+                    r"while it read id 33",
+                ),
             ),
         ),
     ),

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,13 +31,16 @@ def living(numbers: list[int]) -> list[int]:
     return [stat.pid for stat in found if stat.state not in "ZX"]
 
 
-def start(folder: Path, method: str, hang_after: str) -> subprocess.Popen[bytes]:
-    """Start a check of workers that sleep."""
+def start(
+    folder: Path, method: str, hang_after: str, dataset: str = "Sleeps"
+) -> subprocess.Popen[bytes]:
+    """Start a check of workers that never come back from an example."""
     return subprocess.Popen(
         [
             sys.executable, "-m", "autoloader", "check", "--quiet", "--batch-size", "8",
-            "--dataset", f"{DATASETS / 'deaths.py'}:Sleeps", "--start-method", method,
-            "--config", "num_workers=2", "--hang-after", hang_after,
+            "--dataset", f"{DATASETS / 'deaths.py'}:{dataset}",
+            "--start-method", method, "--config", "num_workers=2",
+            "--hang-after", hang_after,
         ],
         cwd=folder,
         stdout=subprocess.DEVNULL,
@@ -45,29 +49,56 @@ def start(folder: Path, method: str, hang_after: str) -> subprocess.Popen[bytes]
     )  # fmt: skip
 
 
-def kill_with_workers(folder: Path, method: str) -> list[int]:
-    """Kill a check whose workers sleep; return the sessions that it had."""
-    run = start(folder, method, "200s")
-    # host, trial, and two workers
-    wait_for(lambda: len(living(sessions(folder))) >= 4, "a trial with workers")
-    numbers = sessions(folder)
-    os.kill(run.pid, signal.SIGKILL)
-    run.wait()
-    return numbers
+def workers_read(folder: Path, count: int) -> list[int]:
+    """Return the processes of a check, once so many workers are in the user's code."""
+    log = "\n".join(
+        path.read_text()
+        for path in folder.glob(".autoloader/check/trials/*/stdout.txt")
+    )
+    return living(sessions(folder)) if log.count("asleep") >= count else []
+
+
+@pytest.fixture
+def checks() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Give a place for checks that are running; none is left after the test."""
+    running: list[subprocess.Popen[bytes]] = []
+    yield running
+    for check in running:
+        check.kill()
+        check.wait()
 
 
 @pytest.mark.full
-def test_sleeping_workers_end_with_a_killed_check(tmp_path: Path) -> None:
-    """`kill -9` of the command leaves no worker that was forked."""
-    numbers = kill_with_workers(tmp_path, "fork")
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize("victim", ["parent", "host", "trial"])
+def test_sleeping_workers_end_with_whoever_is_killed(
+    victim: str, method: str, tmp_path: Path, checks: list[subprocess.Popen[bytes]]
+) -> None:
+    """The kernel ends them: the parent is stopped meanwhile, and does nothing."""
+    check = start(tmp_path, method, "200s")
+    checks.append(check)
+    found = wait_for(lambda: workers_read(tmp_path, 2), "workers that sleep")
+    host, trial = sessions(tmp_path)[:2]
+    os.kill(check.pid, signal.SIGKILL if victim == "parent" else signal.SIGSTOP)
 
-    wait_for(lambda: not living(numbers), "the end of every process")
+    if victim != "parent":
+        os.kill(host if victim == "host" else trial, signal.SIGKILL)
+
+    wait_for(lambda: not living([trial]), "the end of trial and workers")
+    assert len(found) >= 4  # host, trial, two workers, and the server of forkserver
+    if victim != "trial":
+        wait_for(lambda: not living([host]), "the end of the host")
 
 
 @pytest.mark.full
-def test_the_next_check_ends_spawned_workers_of_a_killed_one(tmp_path: Path) -> None:
-    """No kernel request is passed on to those: they are found by their session."""
-    numbers = kill_with_workers(tmp_path, "spawn")
+def test_the_next_check_ends_what_a_killed_one_left(tmp_path: Path) -> None:
+    """A program that the dataset runs asks the kernel for nothing."""
+    check = start(tmp_path, "fork", "200s", dataset="RunsProgram")
+    wait_for(lambda: workers_read(tmp_path, 2), "workers that wait for their programs")
+    numbers = sessions(tmp_path)
+    os.kill(check.pid, signal.SIGKILL)
+    check.wait()
+    programs = living(numbers)
 
     again = start(tmp_path, "fork", "6s")
     try:
@@ -76,6 +107,7 @@ def test_the_next_check_ends_spawned_workers_of_a_killed_one(tmp_path: Path) -> 
         again.wait(timeout=200)
         for pid in living(numbers):
             os.kill(pid, signal.SIGKILL)
+    assert programs
 
 
 @pytest.mark.full

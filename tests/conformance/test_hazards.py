@@ -19,7 +19,8 @@ IN_CI = frozenset(
 """Hazards whose first case runs with the slow tests; all others with the full ones."""
 
 NAMED_WITHIN_S = 30.0
-"""Longest time in which what hangs, dies or runs out is named, from start to end."""
+"""Longest time that naming what hangs, dies or runs out waits for anything but a CPU,
+from start to end: watchdogs, deadlines, pauses, processes that are asked to end."""
 
 BOUNDED = frozenset("GH")
 """Sections of the list whose cases are held to it."""
@@ -65,5 +66,6 @@ def _exists(item: object) -> bool:
 def test_a_hazard_is_named(case: Case, within_s: float | None, tmp_path: Path) -> None:
     """The check says what is wrong, in time, and nothing of what is in the data."""
     said = run(case, tmp_path)
+    print(f"{said.seconds:.1f} s, of which {said.idle_s:.1f} s waiting")
 
     assert differences(case, said, within_s=within_s) == []

@@ -26,12 +26,7 @@ def test_pytorch_takes_every_config_of_a_space(least: int) -> None:
         scope=a_scope(),
         machine=a_machine(),
     )
-    first = incumbents(
-        space,
-        facts=some_facts(),
-        machine=a_machine(),
-        wanted_examples_per_s=400.0,
-    )
+    first = incumbents(space, facts=some_facts())
 
     configs = {*space.configs(), *(config for config, _ in first)}
     loaders = [

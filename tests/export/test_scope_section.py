@@ -55,6 +55,18 @@ def reading(
     )
 
 
+def test_the_section_has_no_password() -> None:
+    """The file is for others to read; all else of the arguments is in it."""
+    source = SourceSpec(
+        spec="data.py:make",
+        arguments=(("url", "postgres://user:secret@host/x"), ("size", 8)),
+    )
+
+    section = scope_section(source, a_scope(), facts(), [])
+
+    assert section["arguments"] == [["url", "postgres://user:***@host/x"], ["size", 8]]
+
+
 def test_the_section_states_what_all_trials_have_in_common() -> None:
     """Order and seed, source, decoding, cache, units, and what is left out."""
     scope = replace(a_scope(100), cache="cold")

@@ -26,6 +26,9 @@ KINDS = {
 
 ALL = [(phase, kind) for phase, kinds in KINDS.items() for kind in kinds]
 
+ONCE = [("reference", "stop-reference"), ("reference", "full-disk")]
+"""Where chance has nothing to choose: broken once, the others twice."""
+
 DAMAGES = ("", "torn-outcomes", "torn-journal", "no-journal", "torn-both")
 """What else is found broken by the run that goes on after a killed one."""
 
@@ -37,7 +40,7 @@ AFTER = {"start": 1, "building": 1, "memory": 8, "writing": 1}
 FIRST = {"reference": 16}
 """Examples read before: what forks of the reference read is theirs to lose."""
 
-SEEDS = range(2 * len(ALL))
+SEEDS = range(2 * len(ALL) + len(ONCE))
 
 QUICK = {
     ("reference", "terminate"), ("reference", "segfault"), ("gate", "kill-worker"),
@@ -67,7 +70,7 @@ class Injection:
     @classmethod
     def of(cls, seed: int) -> "Injection":
         """Return what a seed stands for."""
-        phase, kind = ALL[seed % len(ALL)]
+        phase, kind = (*ALL, *ALL, *ONCE)[seed]
         dice = random.Random(seed)  # noqa: S311  # a choice, no secret
         # a process of its own for each pass takes long: only where little is waited for
         is_early = phase in {"building", "gate"}

@@ -32,6 +32,12 @@ KILLED = {
     "kill-worker": r"a worker was killed by SIGKILL",
 }
 
+STOPPED = {
+    "stop-host": r"the (host|trial)'s process was stopped by a signal \(SIGSTOP\)",
+    "stop-trial": r"the trial's process was stopped by a signal \(SIGSTOP\)",
+    "stop-worker": r"a worker's process \(\d+\) was stopped by a signal \(SIGSTOP\)",
+}
+
 
 @pytest.fixture
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
@@ -147,6 +153,10 @@ def check(case: Injection, run: Run, code: int) -> None:
         case _ if case.phase == "race":
             assert code in DONE, run.said
             assert [line for line in run.lines if re.match(r"round .* failed", line)]
+        case "allocate" if code == 1:  # nor is there memory for workers beside it
+            assert not case.in_worker
+            assert "not one of 1 configs could be measured" in run.said
+            check_outcome(case, run)
         case _:
             assert code in DONE, run.said
             check_outcome(case, run)
@@ -164,6 +174,8 @@ def check_reference(case: Injection, run: Run, code: int) -> None:
     """Check that the dataset is named as what fails, by itself."""
     words = {
         "kill-reference": r"the dataset ends its process \(SIGKILL\) while ",
+        "stop-reference": r"the process that reads the reference was stopped by a "
+        r"signal \(SIGSTOP\) while ",
         "exit": r"the dataset ends its process \(exit code 3\) while ",
         "segfault": r"the dataset ends its process \(SIGSEGV\) while ",
         "raise": r"CodecError: the codec is not there",
@@ -189,6 +201,8 @@ def check_outcome(case: Injection, run: Run) -> None:
             assert re.match(KILLED[case.kind], failure["message"]), failure
         case "stop-host" | "stop-trial" | "stop-worker":
             assert outcome["status"] == failure["kind"] == "hung", failure
+            assert failure["signal"] == "SIGSTOP", failure
+            assert re.match(STOPPED[case.kind], failure["message"]), failure
         case "exit":
             assert (failure["exit_code"], outcome["status"]) == (3, "crashed"), failure
         case "segfault":
@@ -214,8 +228,8 @@ def check_that_it_goes_on(case: Injection, bench: Bench) -> None:
 
         run.check_end(code)
     assert code in DONE, run.said
-    if case.phase == "writing" and bench.put_aside():
-        assert bench.put_aside().startswith(before)  # all had been done
+    if (case.phase == "writing" or case.kind == "allocate") and bench.put_aside():
+        assert bench.put_aside().startswith(before)  # all had been done, or in vain
     else:
         assert bench.lines().startswith(before)
         words = f"going on with the study: {count} trials are done"

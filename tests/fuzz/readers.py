@@ -4,7 +4,7 @@ import argparse
 import copy
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +21,14 @@ from autoloader.search.folder import StudyFolder, StudyKey, StudyState
 from autoloader.search.record import Record
 from autoloader.search.space import Space, SpaceRequest
 from autoloader.values.config import LoaderConfig
-from autoloader.values.contract import (
-    Contract,
-    ContractField,
-    ContractLabel,
-    Padding,
-    Rules,
-)
+from autoloader.values.contract import Rules
 from autoloader.values.gate import GatePolicy
 from autoloader.values.machine import Accelerator
 from autoloader.values.scope import ScopeRequest, SourceSpec
 from tests.fakes import a_machine, a_scope
 from tests.fuzz.spoiling import as_json, as_json_lines, as_yaml
 from tests.report.fakes import FACTS, crashed, measured, reading, refused
+from tests.whole_contract import CONTRACT as WHOLE
 
 TWO = LoaderConfig.canonical(num_workers=2, batch_size=8, persistent_workers=True)
 
@@ -41,27 +36,7 @@ TUNE: argparse.ArgumentParser = (
     build_parser().parse_args(["tune", "--dataset", "x:y"]).parser
 )
 
-CONTRACT = Contract(
-    examples=50000,
-    fields=(
-        ContractField(
-            path="image",
-            type="tensor",
-            dtype="float32",
-            shape=(3, None, None),
-            axes="channels_first",
-            random=True,
-        ),
-        ContractField(path="caption", type="str", optional=True),
-        ContractField(path="0", type="int", shape=()),
-    ),
-    label=ContractLabel(path="0", low=0, high=9),
-    equal_sizes=(("image[1]", "image[2]"),),
-    padding=(Padding(mask="mask", of="image", axis=1),),
-    rules=Rules(shapes="free", incomplete="allow", filtered=True),
-    seen=2048,
-    of=50000,
-)
+CONTRACT = replace(WHOLE, rules=Rules(shapes="free", incomplete="allow", filtered=True))
 
 GPU = Accelerator(name="Test GPU", kind="cuda", memory_bytes=2**34, driver="1.2")
 
@@ -111,6 +86,7 @@ STATE = StudyState(
         persistent_workers=(False, True),
         batch_size=(32, None),
     ),
+    memory_bytes=2**32,
 )
 
 
@@ -183,6 +159,7 @@ def _study(folder: Path) -> StudyFolder:
         ranks=1,
         isolation="auto",
         policy=GatePolicy(),
+        memory_bytes=2**33,
     )
     return StudyFolder(folder, key)
 

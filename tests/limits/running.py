@@ -172,6 +172,37 @@ def read_only(folder: Path) -> Prefix:
     )
 
 
+def no_temporary_folder(folder: Path) -> Prefix:
+    """Return a prefix that lets nobody write into temporary folders of the system.
+
+    Args:
+        folder: which may be written all the same, and becomes the working folder.
+    """
+    place = shlex.quote(str(folder))
+    return mounted(
+        f"mount --bind {place} /mnt\n"
+        "for place in /tmp /var/tmp; do\n"
+        "  mount --bind $place $place\n"
+        "  mount -o remount,bind,ro $place\n"
+        "done\n"
+        f"mount --bind /mnt {place}\ncd {place}"
+    )
+
+
+def crowded() -> Prefix:
+    """Return a prefix that holds 1,100 files open, which the command gets as well."""
+    return (*open_files(4096), sys.executable, "-c", _HOLDS_MANY)
+
+
+_HOLDS_MANY = """\
+import os, sys
+first = os.open(os.devnull, os.O_RDONLY)
+for _ in range(1100):
+    os.set_inheritable(os.dup(first), True)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
 @cache
 def _may_mount() -> bool:
     if shutil.which("unshare") is None:

@@ -1,5 +1,6 @@
 """Small datasets for runs with little: honest ones, a large one, one that warns."""
 
+import ctypes
 import warnings
 from typing import Any
 
@@ -31,6 +32,29 @@ class Large(Small):
     def __getitem__(self, index: int) -> Any:
         """Return an example that follows from the index."""
         return torch.full((LARGE_BYTES,), index, dtype=torch.uint8), index % 5
+
+
+class Asserts(Small):
+    """Has an assert that one example breaks, and `python -O` does without."""
+
+    def __getitem__(self, index: int) -> Any:
+        """Return an example."""
+        assert index != 5, "the index is taken"
+        return super().__getitem__(index)
+
+
+class Crowded(Small):
+    """Holds 1,100 files open."""
+
+    def __init__(self) -> None:
+        self.files = [open(__file__, "rb") for _ in range(1100)]  # noqa: PTH123, SIM115
+
+
+class Secretive(Small):
+    """Makes a process that nobody may look into, as a Python with setcap is."""
+
+    def __init__(self) -> None:
+        ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE
 
 
 class Warns(Small):

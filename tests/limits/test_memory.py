@@ -41,12 +41,12 @@ def test_a_small_shared_memory_is_not_overfilled(tmp_path: Path) -> None:
     ran = tune(tmp_path, "Large", prefix=shared_memory("64m"))
 
     assert ran.code in {0, 4, 6}, ran.err
-    tried = {item["config"]["num_workers"]: item for item in outcomes(tmp_path)}
-    assert tried[0]["status"] == "measured"
-    refused = [item["failure"] for number, item in tried.items() if number]
-    assert refused
-    assert {item["kind"] for item in refused} == {"shared_memory_full"}
-    assert {item["phase"] for item in refused} == {"prediction"}
+    tried = outcomes(tmp_path)
+    assert {item["config"]["num_workers"] for item in tried} == {0}
+    assert {item["status"] for item in tried} == {"measured"}
+    (untried,) = ran.result["search"]["passed_over"]
+    assert untried["reason"] == "batches that take more shared memory than is free"
+    assert [item["num_workers"] for item in untried["configs"]] == [1, 2]
 
 
 @pytest.mark.slow

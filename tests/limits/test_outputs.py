@@ -1,40 +1,15 @@
-"""What a run prints, and where: readers that leave, advice that is not the user's."""
+"""What a run prints, and where: advice that is not the user's stays away."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.limits.running import HERE, LONGEST_S, ROOT, after, run
+from tests.limits.running import HERE, after, run
 from tests.limits.small import OWN_WARNING
 
 ADVICE = "This DataLoader will create"
 """How PyTorch begins when a loader has more workers than there are CPUs."""
-
-
-@pytest.mark.parametrize("command", [["machine"], ["machine", "--json"], ["help"]])
-def test_a_reader_that_leaves_early_is_no_bug(
-    command: list[str], tmp_path: Path
-) -> None:
-    """As `head -1` does: nothing is said of it."""
-    reading, writing = os.pipe()
-    os.close(reading)
-
-    done = subprocess.run(
-        [sys.executable, "-m", "autoloader", *command],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=writing,
-        stderr=subprocess.PIPE,
-        timeout=LONGEST_S,
-        check=False,
-    )
-    os.close(writing)
-
-    assert done.returncode not in {70, 1}
-    assert done.stderr == b""
 
 
 @pytest.mark.full

@@ -1,6 +1,7 @@
 """Folders and variables that a run may find: odd names, no rights, nothing set."""
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -15,12 +16,15 @@ from tests.limits.running import (
     Ran,
     after,
     check,
+    crowded,
+    no_temporary_folder,
     not_root,
     open_files,
     read_only,
     run,
     tune,
 )
+from tests.limits.small import OWN_WARNING
 
 ODD = 'it\'s "données" $HOME 사진'
 """Blanks, both quotes, what a shell would read, letters beyond ASCII."""
@@ -85,6 +89,47 @@ def test_a_folder_that_cannot_be_written_is_named_at_once(
         "elsewhere\n"
     )
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_where_no_temporary_folder_can_be_made_it_is_said_at_once(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    """TMPDIR has too long a path, all else is read-only; nothing heavy was loaded."""
+    tmp = long_folder(tmp_path)
+
+    ran = run(
+        *command, "--dataset", f"{HERE / 'small.py'}:Small", folder=tmp_path,
+        prefix=no_temporary_folder(tmp_path), environment={"TMPDIR": str(tmp)},
+        interpreter=("-X", "importtime"),
+    )  # fmt: skip
+
+    said = [line for line in ran.err.splitlines() if not line.startswith("import time")]
+    assert ran.code == 2
+    assert ran.out == ""
+    assert re.fullmatch(
+        "autoloader: no temporary folder can be made; /tmp: Read-only file system; "
+        rf"{tmp}: its path has {len(str(tmp))} bytes, and \d+ at most leave room for a "
+        "socket's; /var/tmp: Read-only file system\n"
+        "  hint: TMPDIR=FOLDER names one that can be, by a short path",
+        "\n".join(said),
+    )
+    assert not re.search(r"\| +(numpy|optuna|psutil|torch)$", ran.err, re.MULTILINE)
+    assert [path.name for path in tmp_path.iterdir()] == [tmp.parent.name]
+
+
+@pytest.mark.full
+def test_a_named_temporary_folder_is_used_where_the_systems_own_is_read_only(
+    tmp_path: Path,
+) -> None:
+    """By a path that is short enough; nothing is left in it."""
+    with tempfile.TemporaryDirectory(prefix="a", dir="/dev/shm") as tmp:
+        ran = check(
+            tmp_path, prefix=no_temporary_folder(tmp_path), environment={"TMPDIR": tmp}
+        )
+
+        assert_passed(ran)
+        assert list(Path(tmp).iterdir()) == []
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -219,6 +264,63 @@ def test_paths_beyond_ascii_are_found_where_python_knows_ascii_alone(
 def test_an_isolated_python_runs_the_tool(tmp_path: Path) -> None:
     """`python -I` knows neither the working folder nor any variable."""
     assert_passed(check(tmp_path, interpreter=("-I",)))
+
+
+@pytest.mark.full
+def test_asserts_of_a_dataset_hold_as_they_do_under_the_same_flags(
+    tmp_path: Path,
+) -> None:
+    """`python -O` does without them, in all processes."""
+    spec = f"{HERE / 'small.py'}:Asserts"
+
+    without = check(tmp_path, spec, interpreter=("-O",))
+    held = check(tmp_path, spec)
+
+    assert_passed(without)
+    assert held.code == 3
+    assert held.result["error"]["message"].endswith(
+        "AssertionError: the index is taken"
+    )
+
+
+@pytest.mark.full
+def test_a_warning_that_is_an_error_is_the_datasets_and_named(tmp_path: Path) -> None:
+    """`python -W error` makes one of it in the processes of the dataset, too."""
+    ran = check(tmp_path, f"{HERE / 'small.py'}:Warns", interpreter=("-W", "error"))
+
+    assert ran.code == 3
+    assert ran.result["error"]["message"].endswith(f"UserWarning: {OWN_WARNING}")
+
+
+@pytest.mark.slow
+def test_thousands_of_open_files_are_no_matter(tmp_path: Path) -> None:
+    """In the command, in the dataset, and in its workers."""
+    spec = f"{HERE / 'small.py'}:Crowded"
+
+    ran = check(tmp_path, spec, prefix=crowded())
+
+    assert_passed(ran)
+
+
+@pytest.mark.full
+def test_processes_that_nobody_may_look_into_are_not_weighed_as_nothing(
+    borrowed: Path,
+) -> None:
+    """A tune cannot hold its memory then, and says so; a check needs none."""
+    spec = f"{HERE / 'small.py'}:Secretive"
+    home = {"HOME": "/nonexistent"}
+
+    checked = check(borrowed, spec, prefix=not_root(), environment=home)
+    tuned = tune(borrowed, "Secretive", prefix=not_root(), environment=home)
+
+    assert_passed(checked)
+    assert tuned.code == 2
+    assert re.fullmatch(
+        r"the memory of process (\d+) cannot be read, /proc/\1/smaps: "
+        "Permission denied",
+        tuned.result["error"]["message"],
+    )
+    assert not (borrowed / "autoloader.yaml").exists()
 
 
 @pytest.mark.full

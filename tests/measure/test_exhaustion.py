@@ -1,6 +1,8 @@
 """What ran out is named, by the words of who noticed."""
 
 import resource
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -78,6 +80,68 @@ def test_no_space_while_shared_memory_is_full_is_shared_memory(
     found = ran_out("[Errno 28] No space left on device")
 
     assert found.kind == "shared_memory_full"
+
+
+def test_a_file_says_by_where_it_lies_what_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its path, or by its device where that leads there; a relative one too."""
+    shared_memory(monkeypatch, free=0)
+    monkeypatch.chdir(tmp_path)
+    words = "[Errno 28] No space left on device: "
+
+    there = ran_out(words + "'/dev/shm/cache.bin'")
+    elsewhere = ran_out(words + "'shards/new/cache.bin'")
+    quoted = ran_out(words + f'"{tmp_path}/it\'s.bin"')
+    monkeypatch.setattr(subject, "SHARED_MEMORY", tmp_path)
+    by_device = ran_out(words + "'shards/new/cache.bin'")
+
+    assert there.kind == "shared_memory_full"
+    assert there.message == (
+        "shared memory is full (/dev/shm, 64.0 MiB): no room for /dev/shm/cache.bin"
+    )
+    assert elsewhere.kind == quoted.kind == "disk_full"
+    assert quoted.message.endswith(f": no room for {tmp_path}/it's.bin")
+    assert by_device.kind == "shared_memory_full"
+
+
+def test_a_full_folder_is_named_where_no_file_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shared memory that is nearly full is not what refused, unless nothing is left."""
+    monkeypatch.chdir(tmp_path)
+    full = shutil.disk_usage(tmp_path)._replace(free=4096)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: full)
+    words = "OSError: [Errno 28] No space left on device"
+
+    shared_memory(monkeypatch, free=2 * MIB)
+    disk = ran_out(words)
+    shared_memory(monkeypatch, free=0)
+    both = ran_out(words)
+    told = ran_out(f"{words}\nunable to mmap shared memory")
+
+    assert disk.kind == "disk_full"
+    assert disk.message == (
+        f"the dataset wrote, and no space is left on the device: no room in {tmp_path}"
+    )
+    assert both.kind == told.kind == "shared_memory_full"
+
+
+def test_a_system_without_shared_memory_has_a_full_disk_at_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no folder is full, it is what cannot be made that is meant."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(subject, "shm_space", lambda: None)
+    words = "OSError: [Errno 28] No space left on device"
+
+    unknown = ran_out(words)
+    full = shutil.disk_usage(tmp_path)._replace(free=0)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: full)
+    disk = ran_out(words)
+
+    assert unknown.kind == "shared_memory_full"
+    assert disk.kind == "disk_full"
 
 
 @pytest.mark.parametrize(

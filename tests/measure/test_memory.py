@@ -1,12 +1,14 @@
 """A trial is weighed with its host and its workers, each page once."""
 
 import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
+from autoloader.errors import UsageError
 from autoloader.measure.memory import MemoryMeter, ProcessSet, parse_set, process_set
 
 pytestmark = pytest.mark.alone  # what others run moves what is weighed
@@ -51,10 +53,15 @@ def test_an_old_kernel_does_not_tell_files_apart() -> None:
     assert found.pss_bytes == 58_500 * KIB
 
 
-def test_an_ended_process_has_no_set() -> None:
-    """Its files in /proc are empty, or gone."""
+def test_an_ended_process_has_no_set(tmp_path: Path) -> None:
+    """Its files in /proc are empty, or gone; it may not be reaped yet."""
+    process(tmp_path, OTHER, parent=1, session=OTHER, pss=1)
+    process(tmp_path, WORKER, parent=1, session=OTHER, pss=1, state="Z")
+    (tmp_path / f"proc/{WORKER}/smaps_rollup").write_text("")
+
     assert parse_set("") is None
-    assert process_set(1, Path("/nowhere")) is None
+    assert process_set(TRIAL, tmp_path) is None
+    assert process_set(WORKER, tmp_path) is None
 
 
 def test_sets_are_summed_over_mappings_on_old_kernels(tmp_path: Path) -> None:
@@ -71,13 +78,22 @@ def test_sets_are_summed_over_mappings_on_old_kernels(tmp_path: Path) -> None:
 
 
 def process(
-    root: Path, pid: int, *, parent: int, session: int, pss: int, private: int = 0
+    root: Path,
+    pid: int,
+    *,
+    parent: int,
+    session: int,
+    pss: int,
+    private: int = 0,
+    state: str = "S",
 ) -> None:
     """Make a process with so many MiB in its set, 100 MiB of files beside them."""
     folder = root / "proc" / str(pid)
     (folder / "fd").mkdir(parents=True)
     numbers = " ".join("0" for _ in range(20))
-    (folder / "stat").write_text(f"{pid} (python) S {parent} 1 {session} {numbers}\n")
+    (folder / "stat").write_text(
+        f"{pid} (python) {state} {parent} 1 {session} {numbers}\n"
+    )
     (folder / "smaps_rollup").write_text(
         f"Rss: {300 * KIB} kB\nPss: {(pss + 100) * KIB} kB\n"
         f"Pss_File: {100 * KIB} kB\nPrivate_Dirty: {private * KIB} kB\n"
@@ -148,9 +164,104 @@ def test_a_host_that_shares_memory_with_its_trial_keeps_it(root: Path) -> None:
 
 def test_what_is_gone_weighs_nothing(tmp_path: Path) -> None:
     """A trial may end while it is looked at."""
+    process(tmp_path, OTHER, parent=1, session=OTHER, pss=1)
+
     weight = MemoryMeter(trial_pid=TRIAL, host_pid=HOST, root=tmp_path).weigh()
 
     assert weight.total_bytes == weight.resident_bytes == 0
+
+
+UNREADABLE = (
+    "a Python with capabilities of its own (setcap), or a /proc that is not mounted or "
+    "hides processes, keeps it: without it no memory can be told, and none be limited"
+)
+
+
+def test_a_process_that_is_not_shown_is_never_taken_for_nothing(root: Path) -> None:
+    """A kernel that keeps no sets, say: a weight without it would be too small."""
+    (root / f"proc/{WORKER}/smaps_rollup").unlink()
+
+    with pytest.raises(UsageError) as caught:
+        MemoryMeter(trial_pid=TRIAL, host_pid=HOST, root=root).weigh()
+
+    assert str(caught.value) == (
+        f"the memory of process {WORKER} cannot be read, {root}/proc/{WORKER}/smaps: "
+        "No such file or directory"
+    )
+    assert caught.value.hint == UNREADABLE
+
+
+def test_where_no_process_is_shown_nothing_is_known(tmp_path: Path) -> None:
+    """`/proc` is not mounted."""
+    with pytest.raises(UsageError) as caught:
+        MemoryMeter(trial_pid=TRIAL, host_pid=None, root=tmp_path).weigh()
+
+    assert str(caught.value) == (
+        f"the memory of process {TRIAL} cannot be read, {tmp_path}/proc/{TRIAL}/smaps: "
+        "no process is shown there"
+    )
+
+
+def test_a_helper_of_another_user_counts_as_what_it_has_resident(root: Path) -> None:
+    """A dataset may run a program with rights of its own; its status is for all."""
+    folder = root / "proc" / str(ORPHAN)
+    (folder / "smaps_rollup").unlink()
+    user = os.geteuid() + 1
+    (folder / "status").write_text(
+        f"Name:\tsudo\nUid:\t{os.getuid()}\t{user}\t{user}\t{user}\n"
+        f"VmRSS:\t {30 * KIB} kB\nRssAnon:\t {7 * KIB} kB\nRssFile:\t {23 * KIB} kB\n"
+    )
+
+    weight = MemoryMeter(trial_pid=TRIAL, host_pid=HOST, root=root).weigh()
+
+    assert weight.total_bytes == (200 - 30 + 210 + 50 + 7) * MIB
+    assert weight.resident_bytes == (3 * 300 + 30) * MIB
+
+
+NOT_FOR_OTHERS = """
+import ctypes, os, signal, sys
+sys.path.insert(0, sys.argv[1])
+from autoloader.errors import UsageError
+from autoloader.measure.memory import MemoryMeter
+if os.getuid() == 0:  # root may read all
+    os.setresgid(65534, 65534, 65534)
+    os.setresuid(65534, 65534, 65534)
+    ctypes.CDLL(None).prctl(4, 1)
+reading, writing = os.pipe()
+pid = os.fork()
+if pid == 0:
+    ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE, as setcap has it
+    os.write(writing, b"x")
+    signal.pause()
+os.read(reading, 1)
+print(pid)
+try:
+    print(MemoryMeter(trial_pid=os.getpid(), host_pid=None).weigh().total_bytes)
+except UsageError as exc:
+    print(exc)
+os.kill(pid, 9)
+os.waitpid(pid, 0)
+"""
+"""Forks a process that no other may look into, and weighs it with itself."""
+
+
+@linux_only
+def test_a_process_that_none_may_look_into_is_no_small_one() -> None:
+    """The system refuses its set, and tells that it lives."""
+    root = Path(__file__).parents[2]
+
+    done = subprocess.run(
+        [sys.executable, "-c", NOT_FOR_OTHERS, str(root)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    pid, said = done.stdout.splitlines()
+    assert said == (
+        f"the memory of process {pid} cannot be read, /proc/{pid}/smaps: "
+        "Permission denied"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Processes write their stacks one after the other, and no other is harmed."""
 
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -7,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from autoloader.measure.proc import process_stat
 from autoloader.measure.stacks import ask_one_by_one
 from tests.waiting import wait_for
 
@@ -88,6 +91,24 @@ def test_who_does_not_listen_is_left_alone(started: Started) -> None:
 
     assert started.processes[0].poll() is None
     assert started.log.read_text(encoding="utf-8").count("Current thread") == 1
+
+
+def test_who_is_stopped_is_passed_over(started: Started) -> None:
+    """It can neither write nor be waited for."""
+    pids = [started.start(LISTENING) for _ in range(2)]
+    os.kill(pids[0], signal.SIGSTOP)
+    wait_for(lambda: state_of(pids[0]) == "T", "the stop")
+
+    ask_one_by_one(pids, started.log, patience_s=60.0)
+
+    assert started.log.read_text(encoding="utf-8").count("Current thread") == 1
+    assert state_of(pids[0]) == "T"
+
+
+def state_of(pid: int) -> str | None:
+    """Return the letter of a process's state."""
+    found = process_stat(pid)
+    return None if found is None else found.state
 
 
 def test_who_writes_nothing_is_waited_for_once(started: Started) -> None:

@@ -28,3 +28,10 @@ from autoloader.report.cleaning import clean
 def test_foreign_text_is_made_safe(foreign: str, shown: str) -> None:
     """Terminal codes go, line ends become spaces, all else stays."""
     assert clean(foreign) == shown
+
+
+def test_no_password_is_shown() -> None:
+    """Whatever said it: an exception of a driver, say; behind a colour, too."""
+    said = "cannot reach \x1b[31mpostgres://user:se\x1b[0mcret@host/x: timeout"
+
+    assert clean(said) == "cannot reach postgres://user:***@host/x: timeout"

@@ -23,6 +23,7 @@ from autoloader.report.data import TuneReport
 from autoloader.report.live import LiveView
 from autoloader.report.plain import PlainStatus, PlainView, QuietStatus, QuietView
 from autoloader.report.status import LiveStatus
+from autoloader.search.passed_over import PassedOver
 from autoloader.values.machine import Accelerator
 from autoloader.values.target import Target
 from tests.report.fakes import (
@@ -74,6 +75,19 @@ def test_a_report_reads_as_it_should() -> None:
     text = printed(report_of(cautions=[caution], failed=failed))
 
     assert text == (Path(__file__).parent / "report.txt").read_text(encoding="utf-8")
+
+
+def test_what_was_not_tried_has_a_line_of_its_own() -> None:
+    """However many they are."""
+    why = "at least as much memory as 8 workers, which ran out of it"
+    untried = PassedOver(reason=why, configs=tuple(map(config, range(9, 99))))
+    found = result(RATES, target=RATE_1000, sources={})
+
+    text = printed(TuneReport.of(replace(found, passed_over=(untried,))))
+
+    lines = text.splitlines()
+    line = lines.index(next(line for line in lines if line.startswith("search")))
+    assert lines[line + 1] == f"untried   90 configs: {why}"
 
 
 def test_what_is_wrong_has_its_fate_in_place_of_a_rate() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from autoloader.export.recommendation import Recommendation
 from autoloader.report.data import TuneReport
+from autoloader.search.passed_over import PassedOver
 from autoloader.search.selection import Choice
 from autoloader.values.job import Reference
 from autoloader.values.outcome import Status
@@ -267,6 +268,42 @@ def test_the_report_becomes_json() -> None:
     assert data["configs"][2]["epoch_rate"]["median"] == pytest.approx(1100)
     assert data["failed"][0]["code"] == "missing_ids"
     assert data["race"] == {"rounds": 6, "stopped_because": "settled"}
+
+
+def test_what_was_passed_over_is_told_with_its_reason() -> None:
+    """People get a sentence, scripts each config."""
+    why = "at least as much memory as 8 workers, which ran out of it"
+    untried = PassedOver(reason=why, configs=(config(9), config(10)))
+    found = replace(
+        result(RATES, target=RATE_1000, sources=SOURCES),
+        passed_over=(untried,),
+        stopped_search="space_exhausted",
+    )
+
+    report = TuneReport.of(found)
+
+    assert report.search == "4 trials: 4 measured; no other config was left"
+    assert report.untried == f"2 configs: {why}"
+    told = json.loads(json.dumps(report.to_dict(), allow_nan=False))["search"]
+    assert told == {
+        "stopped_because": "space_exhausted",
+        "passed_over": [
+            {"reason": why, "configs": [config(9).to_dict(), config(10).to_dict()]}
+        ],
+    }
+
+
+def test_a_search_that_passed_nothing_over_has_tried_all() -> None:
+    """And has nothing to say of it."""
+    whole = replace(
+        result(RATES, target=RATE_1000, sources=SOURCES),
+        stopped_search="space_exhausted",
+    )
+
+    report = TuneReport.of(whole)
+
+    assert report.search == "4 trials: 4 measured; every config was tried"
+    assert report.untried is None
 
 
 def test_a_result_without_a_recommendation_can_be_told() -> None:

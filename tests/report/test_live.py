@@ -56,6 +56,8 @@ def test_the_search_is_shown_with_what_it_came_to() -> None:
         view.on_outcome(measured(1, config(4), [950.0]))
         view.on_outcome(measured(2, config(0), [200.0]))
         view.on_outcome(refused(3, config(2)))
+        view.on_skip(config(1), "as few workers")
+        view.on_skip(config(3), "as few workers")
         view.on_trial(config(6))
         lines = drawn_last(stream)
 
@@ -71,7 +73,7 @@ def test_the_search_is_shown_with_what_it_came_to() -> None:
         "last           200/s  0 workers, batch 64",
         "fastest      1,300/s  8 workers, prefetch 2, batch 64",
         "simplest       950/s  4 workers, prefetch 2, batch 64  (may be enough)",
-        "trials    3 measured · 1 refused",
+        "trials    3 measured · 1 refused · 2 passed over",
         "2 workers, prefetch 2, batch 64: missing_ids: 2 examples never arrive…",
     ]
 

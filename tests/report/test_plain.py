@@ -48,6 +48,27 @@ def test_each_event_is_one_line() -> None:
     ]
 
 
+def test_what_is_passed_over_is_one_line_when_the_search_is_over() -> None:
+    """However many they are, and where the search is all that there was."""
+    stream = io.StringIO()
+    why = "at least as much memory as 8 workers, which ran out of it"
+
+    with plain_view(stream) as view:
+        view.on_phase("search", "48 configs", BUDGET)
+        for workers in range(9, 40):
+            view.on_skip(config(workers), why)
+        view.on_outcome(measured(0, config(0), [412.3]))
+        view.on_phase("race", "", BUDGET)
+        view.on_skip(config(40), why)
+
+    assert stream.getvalue().splitlines()[2:] == [
+        "trial 1: 0 workers, batch 64: 412 examples/s",
+        f"not tried: 31 configs: {why}",
+        "race:  (2 m 30 s left)",
+        f"not tried: 1 config: {why}",
+    ]
+
+
 def test_rates_of_a_round_keep_their_columns() -> None:
     """A round runs in another order, without the default, or with a failed pass."""
     stream = io.StringIO()

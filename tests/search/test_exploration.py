@@ -1,16 +1,30 @@
-"""Search and finale against a runner that answers from a table."""
+"""Search and finale against a runner that answers from a table.
 
-from collections.abc import Callable, Iterator, Sequence
+What is proposed goes through the space in order, so that all of it is tried; the
+strategy that users get has tests of its own.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from autoloader.search.budget import Budget
-from autoloader.search.exploration import HOPELESS, TOO_SLOW, Exploration
+from autoloader.search.cost_model import CostModel
+from autoloader.search.exploration import (
+    GREAT_USE,
+    HOPELESS,
+    UNFIT,
+    Exploration,
+    Proposer,
+    Stop,
+    rates_of,
+)
 from autoloader.search.finale import Finale, Result
 from autoloader.search.record import Record
-from autoloader.search.space import Space, SpaceRequest, incumbents
+from autoloader.search.space import Space, incumbents
+from autoloader.search.strategy import Proposal, Strategy
 from autoloader.search.study import Study, rate_of
 from autoloader.values.config import LoaderConfig
 from autoloader.values.outcome import Failure, Outcome, Status, Verdict
@@ -41,6 +55,30 @@ def by_workers(rates: dict[int, float]) -> FakeRunner:
     return FakeRunner(rate=lambda item: rates[item.num_workers])
 
 
+class InOrder:
+    """Proposes one untried config after the other, each of the same use.
+
+    Args:
+        gain: what each is said to be good for.
+    """
+
+    def __init__(self, gain: float) -> None:
+        self._gain = gain
+
+    def propose(
+        self,
+        readings: Mapping[LoaderConfig, Sequence[float]],
+        excluded: Collection[LoaderConfig] = (),
+    ) -> Proposal | None:
+        """Return the next one; None once all were tried."""
+        left = [
+            item
+            for item in SPACE.configs()
+            if item not in readings and item not in excluded
+        ]
+        return Proposal(config=left[0], gain=self._gain, unserved=1.0) if left else None
+
+
 class Kit:
     """A study on disk with a fake runner."""
 
@@ -52,6 +90,7 @@ class Kit:
         self.budget = Budget(budget_s, runner.clock, runner.clock())
         self.journal = folder / "optuna.log"
         self.target = Target(share_of_best=0.95)
+        self.facts = some_facts()
         self.skipped: dict[LoaderConfig, str] = {}
 
     def study(self) -> Study:
@@ -61,26 +100,42 @@ class Kit:
             SPACE,
             outcomes=self.record.outcomes,
             memory_bytes=None,
-            seed=0,
+        )
+
+    def strategy(self) -> Strategy:
+        """Return what says which config to try, and which to race."""
+        return Strategy(
+            configs=SPACE.configs(),
+            batch_sizes=SPACE.batch_size,
+            model=CostModel.of(self.facts, a_scope(), a_machine(), 1),
+            target=self.target,
         )
 
     def explore(
-        self, *, most_trials: int | None = None, memory_bytes: int | None = None
-    ) -> str:
-        """Search and return why it stopped."""
+        self,
+        *,
+        most_trials: int | None = None,
+        memory_bytes: int | None = None,
+        gain: float = 1.0,
+        proposer: Proposer | None = None,
+        deadline: float | None = None,
+        limit: float | None = None,
+    ) -> Stop:
+        """Search and return why it stopped; in order, where no proposer is named."""
         exploration = Exploration(
             record=self.record,
             study=self.study(),
+            proposer=proposer or InOrder(gain),
+            configs=SPACE.configs(),
             target=replace(self.target, memory_bytes=memory_bytes),
             most_trials=most_trials,
-            deadline=self.budget.search_end,
+            deadline=self.budget.search_end if deadline is None else deadline,
+            limit=self.budget.search_limit if limit is None else limit,
             clock=self.runner.clock,
         )
-        first = incumbents(
-            SPACE, facts=some_facts(), machine=a_machine(), wanted_examples_per_s=None
-        )
+        first = incumbents(SPACE, facts=self.facts)
         return exploration.run(
-            a_stopwatch(self.runner),
+            a_stopwatch(self.runner, facts=self.facts),
             first,
             on_start=lambda item: None,
             on_outcome=lambda item: None,
@@ -92,6 +147,7 @@ class Kit:
         return Finale(
             stopwatch=a_stopwatch(self.runner),
             record=self.record,
+            strategy=self.strategy(),
             target=self.target,
             batch_sizes=(64,),
             user_config=None,
@@ -125,29 +181,114 @@ RATES = {0: 300.0, 1: 280.0, 2: 500.0, 3: 505.0, 4: 490.0}
 
 
 def test_the_incumbents_are_tried_first_and_nothing_twice(make: Make) -> None:
-    """PyTorch's default, then as many workers as CPUs; then the rest of the space."""
+    """PyTorch's default, then what is proposed, up to all of the space."""
     kit = make(by_workers(RATES))
 
     stopped = kit.explore()
 
-    configs = [item.config for item in kit.record.outcomes]
-    assert configs[:2] == [config(0), config(2)]
-    assert len(set(configs)) == len(configs)
-    assert {item.num_workers for item in configs} == {0, 1, 2, 3, 4}
+    tried = [(item.config, item.source) for item in kit.record.outcomes]
+    assert tried[0] == (config(0), "pytorch_default")
+    assert {source for _, source in tried[1:]} == {"search"}
+    assert [item for item, _ in tried] == list(SPACE.configs())
     assert stopped == "space_exhausted"
 
 
-def test_workers_that_were_far_too_slow_are_not_tried_with_other_knobs(
-    make: Make,
-) -> None:
-    """One worker at 280 of 500: half as much again would not be enough."""
+def test_a_search_is_settled_long_before_everything_was_tried(make: Make) -> None:
+    """By the strategy that users get: what is left would not change the choice."""
     kit = make(by_workers(RATES))
 
-    kit.explore()
+    stopped = kit.explore(proposer=kit.strategy())
 
-    tried = [item.config.num_workers for item in kit.record.outcomes]
-    assert tried.count(1) == 1
-    assert tried.count(3) == 4
+    tried = {item.config for item in kit.record.outcomes}
+    assert stopped == "settled"
+    assert 2 <= len(tried) <= len(SPACE.configs()) / 2
+    assert config(2) in tried
+
+
+def test_the_users_own_config_is_tried_though_it_cannot_fit(make: Make) -> None:
+    """The outcome says why it cannot run; it is not passed over as well."""
+    kit = make(by_workers(RATES))
+    own = config(4, 4)
+    kit.facts = replace(
+        some_facts(baseline=own), example_bytes=10_000_000, batch_examples=64.0
+    )
+
+    kit.explore(memory_bytes=4_000_000_000)
+
+    assert kit.record[own].status is Status.OUT_OF_MEMORY
+    assert kit.record[own].source == "yours"
+    assert own not in kit.skipped
+    assert own not in {item for _, item in kit.runner.calls}
+
+
+def test_what_was_measured_before_is_not_passed_over_now(make: Make) -> None:
+    """A study that goes on with less memory knows its rate all the same."""
+    kit = make(by_workers(RATES))
+    kit.explore(most_trials=5)
+    known = {item.config for item in kit.record.outcomes}
+
+    kit.explore(memory_bytes=400_000)
+
+    assert kit.skipped
+    assert known.isdisjoint(kit.skipped)
+
+
+def test_after_the_deadline_only_trials_of_great_use_are_made(make: Make) -> None:
+    """Two are made in any case: one tells of no difference."""
+    kit = make(by_workers(RATES))
+    past = kit.runner.clock() - 1
+
+    little = kit.explore(gain=GREAT_USE * 0.9, deadline=past, limit=1e9)
+    after_little = len(kit.record.outcomes)
+    great = kit.explore(gain=GREAT_USE, deadline=past, limit=1e9)
+
+    assert (little, after_little) == ("budget", 2)
+    assert great == "space_exhausted"
+
+
+def test_no_trial_is_begun_that_is_expected_to_pass_the_limit(make: Make) -> None:
+    """However great its use would be."""
+    kit = make(by_workers(dict.fromkeys(range(5), 400.0)))
+    begun = kit.runner.clock()
+    limit = begun + 60.0
+
+    stopped = kit.explore(gain=1.0, deadline=begun - 1, limit=limit)
+
+    seconds = max(item.seconds for item in kit.record.outcomes)
+    assert stopped == "budget"
+    assert limit - seconds < kit.runner.clock() <= limit
+
+
+def test_a_proposer_is_told_all_rates_of_what_was_measured(make: Make) -> None:
+    """Those of the race as well; what failed has none."""
+    runner = by_workers(RATES)
+    runner.wrong = frozenset({config(1)})
+    kit = make(runner)
+    kit.explore(most_trials=3)
+    outcome = kit.record[config(0)]
+    kit.record.add_reading(outcome.number, outcome.readings[-1])
+
+    found = rates_of(kit.record.outcomes)
+
+    assert found.keys() == {config(0), config(1, 4)}
+    assert found[config(0)] == pytest.approx([300.0, 300.0])
+
+
+def test_a_reading_without_a_batch_has_no_rate(make: Make) -> None:
+    """A rate of nothing has no logarithm."""
+    kit = make(by_workers(RATES))
+    kit.explore(most_trials=1)
+    (outcome,) = kit.record.outcomes
+    empty = replace(
+        outcome.readings[-1],
+        arrivals_s=(),
+        counts=(),
+        epoch_ends_s=(),
+        warm_batches=0,
+        steady_batches=0,
+    )
+
+    assert rates_of([replace(outcome, readings=(empty,))]) == {}
 
 
 def test_the_simplest_config_that_is_enough_is_chosen_and_verified(make: Make) -> None:
@@ -225,14 +366,22 @@ def test_a_config_over_the_memory_budget_is_never_timed(make: Make) -> None:
     assert kit.record[config(2)].status is Status.MEASURED
 
 
-def test_the_search_ends_when_its_part_of_the_budget_is_spent(make: Make) -> None:
-    """No trial is begun that would be expected to pass the deadline."""
+@pytest.mark.parametrize(
+    ("gain", "bound"), [(0.05, "search_end"), (0.5, "search_limit")]
+)
+def test_the_search_ends_when_its_part_of_the_budget_is_spent(
+    gain: float, bound: str, make: Make
+) -> None:
+    """No trial is begun that would be expected to pass it.
+
+    One that is likely to help may take of the time of the race.
+    """
     kit = make(by_workers(RATES), budget_s=60.0)
 
-    stopped = kit.explore()
+    stopped = kit.explore(gain=gain)
 
     assert stopped == "budget"
-    assert kit.runner.clock() <= kit.budget.search_end
+    assert kit.runner.clock() <= getattr(kit.budget, bound)
 
 
 def test_the_race_keeps_within_the_budget(make: Make) -> None:
@@ -302,36 +451,6 @@ def test_optuna_sees_rates_failures_and_findings(make: Make) -> None:
         else:
             assert trial.state.name == "FAIL"
             assert trial.user_attrs["findings"] == ["missing_ids"]
-
-
-def test_more_workers_are_allowed_where_work_waits() -> None:
-    """CPU-bound work stops near the CPUs, waiting work may go far beyond."""
-    request = SpaceRequest(batch_size=(16,))
-    busy = Space.of(request, facts=some_facts(), scope=a_scope(), machine=a_machine())
-    waiting = Space.of(
-        request,
-        facts=some_facts(example_s=0.01, cpu_s=0.0005),
-        scope=a_scope(),
-        machine=a_machine(),
-    )
-
-    assert busy.num_workers == (0, 3)
-    assert waiting.num_workers == (0, 60)
-
-
-def test_the_users_own_config_is_tried_first() -> None:
-    """Even where the space would not propose it."""
-    own = LoaderConfig.canonical(num_workers=7, prefetch_factor=9, batch_size=64)
-
-    first = incumbents(
-        SPACE,
-        facts=some_facts(baseline=own),
-        machine=a_machine(),
-        wanted_examples_per_s=400.0,
-    )
-
-    assert first[0] == (own, "yours")
-    assert first[1] == (config(0), "pytorch_default")
 
 
 def test_an_outcome_without_a_passed_verdict_has_no_speed(make: Make) -> None:
@@ -415,7 +534,7 @@ def test_a_region_that_ran_out_once_is_not_tried_again(
     assert tried_in_vain(kit.record.outcomes) == []
     assert kit.skipped
     for passed_over, reason in kit.skipped.items():
-        assert reason.startswith(tuple(f"trial {item.number} " for item in failed))
+        assert any(f" as {item.config.describe()}, which " in reason for item in failed)
         assert runner.asks(passed_over) > most
         assert kit.record.of_config(passed_over) is None
 
@@ -443,10 +562,37 @@ def test_a_crash_is_no_reason_to_pass_over_others(make: Make) -> None:
     assert {item.config for item in kit.record.outcomes} == set(SPACE.configs())
 
 
-def test_what_is_far_too_slow_is_passed_over_with_its_reason(make: Make) -> None:
-    """Others may want to know why it is not in the table."""
+def test_what_cannot_fit_is_passed_over_before_anything_runs(make: Make) -> None:
+    """By what its batches take; each has the reason."""
+    runner = FakeRunner(rate=lambda item: 500.0, memory=lambda item: 0)
+    kit = make(runner)
+
+    stopped = kit.explore(memory_bytes=400_000)
+
+    tried = {item.config for item in kit.record.outcomes}
+    assert stopped == "space_exhausted"
+    assert config(0) in tried
+    assert kit.skipped
+    assert set(kit.skipped.values()) == {UNFIT["out_of_memory"]}
+    assert not tried & set(kit.skipped)
+    assert tried | set(kit.skipped) == set(SPACE.configs())
+
+
+@pytest.mark.parametrize(
+    "kind", ["out_of_memory", "shared_memory_full", "descriptors_exhausted"]
+)
+def test_each_kind_that_is_predicted_has_its_words(
+    kind: str, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None is passed over without a reason."""
+    failure = Failure(kind=kind, phase="prediction", message="it cannot fit")
+    monkeypatch.setattr(
+        "autoloader.search.exploration.unfit",
+        lambda item, stopwatch, memory_bytes: failure if item.num_workers else None,
+    )
     kit = make(by_workers(RATES))
 
     kit.explore()
 
-    assert set(kit.skipped.values()) == {TOO_SLOW}
+    assert set(kit.skipped.values()) == {UNFIT[kind]}
+    assert {item.config for item in kit.record.outcomes} == {config(0)}

@@ -9,13 +9,8 @@ from typing import Any
 
 import pytest
 
-from autoloader.search.folder import (
-    StudyFolder,
-    StudyKey,
-    StudyState,
-    key_differences,
-    what_differs,
-)
+from autoloader.search.differences import key_differences, what_differs
+from autoloader.search.folder import StudyFolder, StudyKey, StudyState
 from autoloader.search.space import Space, SpaceRequest
 from autoloader.search.study_code import code_digests
 from autoloader.values.config import LoaderConfig
@@ -41,6 +36,7 @@ def a_state(*, finished: bool = False) -> StudyState:
         scope=a_scope(),
         facts=some_facts(baseline=LoaderConfig(num_workers=0, batch_size=8)),
         space=SPACE,
+        memory_bytes=2**33,
     )
 
 
@@ -112,6 +108,7 @@ def test_a_study_that_never_began_has_no_state(tmp_path: Path) -> None:
         {"policy": GatePolicy(allowed=("missing_ids",))},
         {"policy": GatePolicy(is_strict=True)},
         {"policy": GatePolicy(hang_after_s=90.0)},
+        {"memory_bytes": 2**32},
     ],
 )
 def test_what_changes_a_reading_is_another_study(changed: dict[str, Any]) -> None:
@@ -218,6 +215,49 @@ def test_an_unfinished_study_that_is_kept_apart_is_told(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("then", "now", "words"),
+    [
+        (2**32, 2**33, "its memory was 4.0 GiB, now 8.0 GiB"),
+        (None, 3 * 2**29, "its memory was not given, now 1.5 GiB"),
+        (2**32, None, "its memory was 4.0 GiB, now not given"),
+        (2**32, 2**32 + 1, "its memory was 4294967296, now 4294967297"),
+    ],
+)
+def test_a_study_under_another_memory_is_kept_apart(
+    then: int | None, now: int | None, words: str, tmp_path: Path
+) -> None:
+    """What one refuses for its size, the other may take."""
+    left(tmp_path, a_key(memory_bytes=then))
+
+    ((message, hint),) = StudyFolder(tmp_path, a_key(memory_bytes=now)).cautions()
+
+    assert message == f"an unfinished study of this dataset is kept apart: {words}"
+    assert hint is not None
+    assert hint.startswith("the flags of then go on with it; ")
+
+
+def test_a_password_is_neither_kept_nor_a_part_of_the_study(tmp_path: Path) -> None:
+    """A new one is no other dataset; another host is, and it is told without one."""
+    arguments = {
+        name: (("url", f"postgres://user:{name}@{host}/x"),)
+        for name, host in (("old", "a"), ("new", "a"), ("secret", "b"))
+    }
+    old, new, secret = (
+        a_key(source=SourceSpec(spec="data.py:make", arguments=found))
+        for found in arguments.values()
+    )
+    file = left(tmp_path, old) / "study.json"
+
+    ((message, _),) = StudyFolder(tmp_path, secret).cautions()
+
+    assert new.folder_name == old.folder_name
+    assert StudyFolder(tmp_path, new).read() == a_state()
+    assert "postgres://user:***@a/x" in file.read_text()
+    assert ":old@" not in file.read_text()
+    assert "postgres://user:***@b/x" in message
+
+
 def test_a_study_of_other_code_cannot_be_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -305,6 +345,11 @@ def test_what_is_no_unfinished_study_of_the_dataset_is_not_told(
             "it cannot be used: spent_s must be at least 0, got -1.0",
         ),
         ({"spent_s": 10**400}, "spent_s must be a finite number, got "),
+        (
+            {"memory_bytes": 0},
+            "it cannot be used: memory_bytes must be at least 1, got 0",
+        ),
+        ({"memory_bytes": "8GiB"}, "memory_bytes must be int | None, got '8GiB'"),
         ({"finished": 1}, "finished must be bool, got 1"),
         ({"scope": []}, "scope must be a mapping, got []"),
         ({"scope": {}}, "scope lacks the field 'examples'"),

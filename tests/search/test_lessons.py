@@ -95,20 +95,23 @@ def test_nothing_speaks_against_a_config_at_first() -> None:
     [
         (
             "out_of_memory",
-            "trial 3 ran out of memory, and this needs at least as much",
+            "at least as much memory as 4 workers, prefetch 2, batch 8, which ran out "
+            "of it",
         ),
         (
             "shared_memory_full",
-            "trial 3 filled shared memory, and this has at least as much in flight",
+            "at least as much in flight as 4 workers, prefetch 2, batch 8, which "
+            "filled shared memory",
         ),
         (
             "descriptors_exhausted",
-            "trial 3 reached the limit of open files, and this needs at least as many",
+            "at least as many open files as 4 workers, prefetch 2, batch 8, which "
+            "reached their limit",
         ),
         (
             "throttled",
-            "trial 3 was turned away by the store, and this has at least as many "
-            "workers",
+            "at least as many workers as 4 workers, prefetch 2, batch 8, which the "
+            "store turned away",
         ),
     ],
 )

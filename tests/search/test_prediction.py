@@ -8,7 +8,6 @@ from autoloader.measure.proc import shm_space
 from autoloader.search.prediction import (
     cannot_fit,
     need_of,
-    queue_bytes,
     shared_example_bytes,
     shm_free_now,
 )
@@ -51,7 +50,7 @@ def test_all_that_can_be_there_at_once_is_needed() -> None:
     """Batches in flight, the one in use, and the examples that are not collated yet."""
     need = need_of(FOUR, FACTS)
 
-    assert need.queued_bytes == queue_bytes(FOUR, FACTS) == 64 * MIB
+    assert need.queued_bytes == 64 * MIB
     assert need.held_bytes == 8 * MIB
     assert need.making_bytes == 32 * MIB
     assert need.shared_bytes == 72 * MIB
@@ -59,10 +58,10 @@ def test_all_that_can_be_there_at_once_is_needed() -> None:
 
 
 def test_without_workers_one_batch_is_made_while_another_is_in_use() -> None:
-    """Nothing is queued, and nothing goes through shared memory."""
+    """Nothing goes through shared memory."""
     need = need_of(ALONE, FACTS)
 
-    assert queue_bytes(ALONE, FACTS) == 0
+    assert need.queued_bytes == need.held_bytes == 8 * MIB
     assert need.shared_bytes == 0
     assert need.total_bytes == 24 * MIB
 
@@ -81,7 +80,7 @@ def test_a_batch_is_no_smaller_than_its_examples_are_said_to_be() -> None:
     """The few that were collated may have been small ones."""
     lucky = replace(FACTS, collated_example_bytes=10.0)
 
-    assert queue_bytes(FOUR, lucky) == 64 * MIB
+    assert need_of(FOUR, lucky).queued_bytes == 64 * MIB
 
 
 def test_what_fits_exactly_is_tried() -> None:

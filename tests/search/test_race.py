@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from autoloader.search.race import LOOKS, Race, error_share, is_settled, run_race
+from autoloader.search.race import (
+    BACKGROUND_ROUNDS,
+    HOPELESS,
+    LEAST_ROUNDS,
+    LOOKS,
+    Race,
+    error_share,
+    is_settled,
+    run_race,
+)
+from autoloader.search.selection import LIKELY
 from autoloader.search.standings import Judgement, Standings
 from autoloader.values.config import LoaderConfig
 from autoloader.values.target import INDIFFERENCE, Target
@@ -63,6 +73,7 @@ class Track:
         target: Target = RATE_1000,
         deadline: float = 1e9,
         background: Sequence[LoaderConfig] = (),
+        likely: Mapping[LoaderConfig, float] | None = None,
         on_round: Callable[[int, Round], None] | None = None,
     ) -> Race:
         """Return the race of these finalists."""
@@ -74,6 +85,7 @@ class Track:
             deadline=deadline,
             clock=lambda: self.now,
             background=background,
+            likely=lambda: likely or {},
             on_round=on_round,
         )
 
@@ -100,6 +112,46 @@ def test_the_background_runs_in_every_second_round_on_either_side() -> None:
         *(FOUR, TWO),
     ]
     assert [ZERO in round_ for round_ in race.rounds] == [True, False] * 3
+
+
+def test_the_background_is_known_well_enough_after_eight_rounds() -> None:
+    """Its four readings show what a user gains; more would cost the finalists."""
+    track = Track({ZERO: SLOW, TWO: [800.0, 1200.0] * 12, FOUR: FAST})
+
+    race = track.race(TWO, FOUR, background=[ZERO])
+
+    ran = [number for number, round_ in enumerate(race.rounds) if ZERO in round_]
+    assert len(race.rounds) == LOOKS[-1]
+    assert ran == list(range(0, BACKGROUND_ROUNDS, 2))
+
+
+def test_a_hopeless_finalist_runs_with_the_background_after_three_rounds() -> None:
+    """It cannot meet the target any more: the others have its time."""
+    track = Track({TWO: SLOW, FOUR: [800.0, 1200.0] * 12, SIX: FAST})
+
+    race = track.race(TWO, FOUR, SIX, likely={TWO: HOPELESS / 2, FOUR: 0.5})
+
+    ran = [number for number, round_ in enumerate(race.rounds) if TWO in round_]
+    assert ran == [*range(LEAST_ROUNDS), 4, 6]
+    assert all(FOUR in round_ and SIX in round_ for round_ in race.rounds)
+
+
+def test_where_all_finalists_are_hopeless_all_of_them_run_on() -> None:
+    """One of them is to be told as the best."""
+    track = Track({TWO: [800.0, 1200.0] * 12, FOUR: [900.0, 1100.0] * 12})
+
+    race = track.race(TWO, FOUR, likely={TWO: 0.0, FOUR: 0.0})
+
+    assert all(len(round_) == 2 for round_ in race.rounds)
+
+
+def test_a_finalist_of_unknown_odds_is_not_hopeless() -> None:
+    """Nothing speaks against it."""
+    track = Track({TWO: SLOW, FOUR: [800.0, 1200.0] * 12})
+
+    race = track.race(TWO, FOUR, likely={})
+
+    assert all(len(round_) == 2 for round_ in race.rounds)
 
 
 def test_a_finalist_is_not_run_again_in_the_background() -> None:
@@ -287,6 +339,26 @@ def test_nothing_is_settled_where_the_simplest_is_undecided() -> None:
     standings = Standings.of([{TWO: FAST, FOUR: FAST}], RATE_1000)
 
     assert not is_settled(standings, BATCH_SIZES)
+
+
+def test_a_race_is_settled_by_what_all_readings_make_likely() -> None:
+    """The simplest is open by its rounds alone, and nearly sure by all of them."""
+    track = Track({TWO: [800.0, 1300.0] * 12, FOUR: FAST})
+
+    race = track.race(TWO, FOUR, likely={TWO: LIKELY})
+
+    assert race.stopped_because == "settled"
+    assert race.looks == (6,)
+
+
+def test_a_race_does_not_wait_for_a_simpler_config_without_hope() -> None:
+    """Its rounds leave it open, all readings together do not."""
+    track = Track({TWO: [800.0, 1200.0] * 12, FOUR: FAST})
+
+    race = track.race(TWO, FOUR, likely={TWO: HOPELESS})
+
+    assert race.stopped_because == "settled"
+    assert race.looks == (6,)
 
 
 def test_a_race_is_written_as_a_table_of_rates() -> None:

@@ -1,4 +1,4 @@
-"""Who is raced, what is chosen, and what the knobs do: pure functions of readings."""
+"""What is chosen, and what the knobs do: pure functions of readings."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoloader.search.selection import (
+    LIKELY,
     Choice,
     choose,
-    finalists,
     knob_between,
     knob_effects,
+    meets,
     simplicity,
 )
 from autoloader.search.standings import Judgement, Standings
 from autoloader.values.config import LoaderConfig
 from autoloader.values.outcome import (
-    Failure,
     MemoryReading,
     Outcome,
     Reading,
@@ -28,7 +28,6 @@ from autoloader.values.target import Target
 
 BATCH_SIZES = (64, 32, 128)
 RATE_1000 = Target(examples_per_s=1000)
-SHARE_95 = Target(share_of_best=0.95)
 
 
 def config(
@@ -78,7 +77,7 @@ def outcome(tried: LoaderConfig, *rates: float, memory: int | None = None) -> Ou
         number=0,
         config=tried,
         status=Status.MEASURED,
-        source="model",
+        source="search",
         isolation="fork",
         seconds=1.0,
         verdict=Verdict(passed=True, examples=1, of=1, epochs=2, compared="rows"),
@@ -103,23 +102,6 @@ def raced(
         for line in zip(*rates.values(), strict=True)
     ]
     return Standings.of(rounds, target)
-
-
-def selected(
-    rates: dict[LoaderConfig, float],
-    *,
-    target: Target = RATE_1000,
-    user_config: LoaderConfig | None = None,
-    limit: int = 20,
-) -> tuple[LoaderConfig, ...]:
-    """Return the finalists of a search that read each config once."""
-    return finalists(
-        [outcome(tried, rate) for tried, rate in rates.items()],
-        target=target,
-        user_config=user_config,
-        limit=limit,
-        batch_sizes=BATCH_SIZES,
-    )
 
 
 UNDECIDED_RATES = [800.0, 1300.0] * 3
@@ -150,155 +132,6 @@ def test_configs_are_ordered_by_one_knob_after_the_other(
 def test_a_config_without_a_batch_size_has_a_place() -> None:
     """Where the dataset makes batches, None is the one allowed size."""
     assert simplicity(config(batch_size=None), [None]) == (2, False, False, 2, 0)
-
-
-# Finalists
-
-
-def test_the_likely_choice_is_raced_first_and_the_fastest_second() -> None:
-    """The simplest that was measured to be enough; shares are of the fastest."""
-    rates = {config(1): 300.0, config(2): 1050.0, config(4): 1500.0, config(6): 2000.0}
-
-    assert selected(rates, limit=2) == (config(2), config(6))
-
-
-def test_a_single_reading_a_fifth_below_may_still_win() -> None:
-    """Search readings are noisy: 800 of 1000 is raced, 700 is not."""
-    rates = {config(1): 700.0, config(2): 800.0, config(4): 1500.0, config(6): 2000.0}
-
-    assert selected(rates) == (config(4), config(6), config(2))
-
-
-def test_of_simpler_configs_the_one_nearest_to_the_target_is_raced_first() -> None:
-    """It is the most likely one to be enough."""
-    rates = {
-        config(1): 700.0,
-        config(2): 960.0,
-        config(3, pin_memory=True): 940.0,
-        config(4): 1500.0,
-    }
-
-    found = selected(rates)
-
-    assert found[:3] == (config(4), config(2), config(3, pin_memory=True))
-    assert config(1) not in found
-
-
-def test_the_users_own_config_is_raced_however_slow_it_is() -> None:
-    """People want to see what they gain."""
-    rates = {config(1): 100.0, config(4): 1500.0, config(6): 2000.0}
-
-    found = selected(rates, user_config=config(1), limit=3)
-
-    assert found == (config(4), config(6), config(1))
-
-
-def test_a_user_config_that_was_not_measured_is_not_raced() -> None:
-    """Its data was never shown to be right."""
-    rates = {config(4): 1500.0}
-
-    assert selected(rates, user_config=config(1)) == (config(4),)
-
-
-def test_a_config_that_is_enough_with_room_to_spare_is_raced_as_a_fallback() -> None:
-    """The likely choice may have been lucky, and the fastest takes many workers."""
-    rates = {
-        config(2): 1000.0,
-        config(3, pin_memory=True): 1040.0,
-        config(4, pin_memory=True): 1300.0,
-        config(5, pin_memory=True): 1800.0,
-        config(9): 2000.0,
-    }
-
-    found = selected(rates, limit=3)
-
-    assert found == (config(2), config(9), config(4, pin_memory=True))
-
-
-def test_neighbours_of_the_likely_choice_come_last() -> None:
-    """They show what each knob is good for, where there is room for them."""
-    neighbour = config(2, pin_memory=True)
-    stranger = config(3, pin_memory=True)
-    rates = {config(2): 990.0, neighbour: 1000.0, stranger: 1010.0, config(4): 1600.0}
-
-    found = selected(rates)
-
-    assert found == (config(2), config(4), neighbour)
-
-
-def test_a_share_target_is_taken_of_the_fastest_reading() -> None:
-    """95 % of 2000, less 3 %, is 1843."""
-    rates = {config(1): 1800.0, config(2): 1850.0, config(4): 2000.0}
-
-    assert selected(rates, target=SHARE_95, limit=1) == (config(2),)
-
-
-def test_where_nothing_is_enough_the_simplest_that_may_be_is_likely() -> None:
-    """Noise may have cost it what it lacks."""
-    rates = {config(1): 500.0, config(2): 900.0, config(4): 950.0}
-
-    assert selected(rates) == (config(2), config(4))
-
-
-def test_where_nothing_may_be_enough_the_fastest_is_likely() -> None:
-    """It is the one to report."""
-    rates = {config(1): 500.0, config(2): 600.0, config(4): 550.0}
-
-    assert selected(rates, limit=1) == (config(2),)
-
-
-def test_what_takes_too_much_memory_is_neither_raced_nor_the_best() -> None:
-    """A share is wanted of what the machine can hold."""
-    target = Target(share_of_best=0.95, memory_bytes=100)
-    outcomes = [
-        outcome(config(2), 1000.0, memory=50),
-        outcome(config(4), 1020.0, memory=100),
-        outcome(config(8), 9000.0, memory=101),
-    ]
-
-    found = finalists(
-        outcomes,
-        target=target,
-        user_config=config(8),
-        limit=9,
-        batch_sizes=BATCH_SIZES,
-    )
-
-    assert found == (config(2), config(4))
-
-
-def test_readings_of_one_config_count_by_their_median() -> None:
-    """Whether they belong to one outcome or to several."""
-    outcomes = [
-        outcome(config(2), 100.0, 1500.0),
-        outcome(config(2), 1400.0),
-        outcome(config(4), 1600.0),
-    ]
-
-    found = finalists(
-        outcomes, target=RATE_1000, user_config=None, limit=1, batch_sizes=BATCH_SIZES
-    )
-
-    assert found == (config(2),)
-
-
-def test_a_search_that_measured_nothing_has_no_finalists() -> None:
-    """A refused or broken trial has no speed."""
-    crashed = Outcome(
-        number=0,
-        config=config(2),
-        status=Status.CRASHED,
-        source="model",
-        isolation="fork",
-        seconds=1.0,
-        failure=Failure(kind="crashed", phase="gate", message="the worker died"),
-    )
-
-    found = finalists(
-        [crashed], target=RATE_1000, user_config=None, limit=5, batch_sizes=BATCH_SIZES
-    )
-
-    assert found == ()
 
 
 # Choice
@@ -445,6 +278,50 @@ def test_a_race_without_rounds_leads_to_no_choice() -> None:
     )
 
 
+def test_what_rounds_leave_open_is_chosen_where_all_readings_make_it_likely() -> None:
+    """The reason says with which probability."""
+    table = raced({config(1): UNDECIDED_RATES, config(2): [1200.0] * 6})
+
+    choice = choose(
+        table, memory={}, batch_sizes=BATCH_SIZES, likely={config(1): LIKELY}
+    )
+
+    assert choice == Choice(
+        config=config(1),
+        state="met",
+        best=config(2),
+        reason=(
+            "the simplest of 2 raced configs that meets 1,000 examples/s, "
+            "with a probability of 0.90 by all readings of the study"
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("rates", "share", "expected"),
+    [
+        (UNDECIDED_RATES, LIKELY, True),
+        (UNDECIDED_RATES, LIKELY - 0.01, False),
+        ([500.0] * 6, 1.0, False),
+        ([1500.0] * 6, 0.0, True),
+    ],
+)
+def test_a_probability_counts_only_where_the_rounds_are_too_few_to_tell(
+    rates: list[float], share: float, *, expected: bool
+) -> None:
+    """What they show, no model overrules."""
+    standing = raced({config(2): rates})[config(2)]
+
+    assert meets(standing, {config(2): share}) is expected
+
+
+def test_what_is_open_is_not_chosen_where_nothing_is_known_of_its_odds() -> None:
+    """No probability is none."""
+    standing = raced({config(2): UNDECIDED_RATES})[config(2)]
+
+    assert not meets(standing, {})
+
+
 configs = st.builds(
     config,
     st.integers(0, 6),
@@ -471,21 +348,17 @@ def races(draw: st.DrawFn) -> tuple[Standings, dict[LoaderConfig, int]]:
     return Standings.of(rounds, draw(targets)), memory
 
 
-@given(races())
+@given(races(), st.dictionaries(configs, st.floats(0, 1), max_size=20))
 def test_no_choice_is_more_complex_than_another_that_is_enough(
-    race: tuple[Standings, dict[LoaderConfig, int]],
+    race: tuple[Standings, dict[LoaderConfig, int]], likely: dict[LoaderConfig, float]
 ) -> None:
-    """For any race: nothing simpler meets the target and fits the memory."""
+    """For any race and odds: nothing simpler meets the target and fits the memory."""
     table, memory = race
 
-    choice = choose(table, memory=memory, batch_sizes=BATCH_SIZES)
+    choice = choose(table, memory=memory, batch_sizes=BATCH_SIZES, likely=likely)
 
     fitting = table.without({tried for tried, size in memory.items() if size > 100})
-    enough = [
-        standing.config
-        for standing in fitting.table
-        if standing.judgement is Judgement.MEETS
-    ]
+    enough = [standing.config for standing in fitting.table if meets(standing, likely)]
     simplest = min(enough, key=lambda it: simplicity(it, BATCH_SIZES), default=None)
     assert choice.config == simplest
     assert (choice.state == "met") == bool(enough)
@@ -518,24 +391,6 @@ def test_not_met_is_said_only_where_each_config_fails(
     )
     assert choice.state != "not_met" or not open_ones
     assert choice.state != "undecided" or open_ones
-
-
-@given(
-    st.dictionaries(configs, st.floats(100, 5000), min_size=1),
-    targets,
-    st.integers(1, 8),
-)
-def test_finalists_are_measured_distinct_and_no_more_than_allowed(
-    found: dict[LoaderConfig, float], target: Target, limit: int
-) -> None:
-    """For any search: the fastest is among them wherever there is room for two."""
-    picked = selected(found, target=target, limit=limit)
-
-    assert 1 <= len(picked) <= limit
-    assert len(set(picked)) == len(picked)
-    assert set(picked) <= set(found)
-    fastest = max(found.values())
-    assert limit == 1 or fastest in {found[tried] for tried in picked}
 
 
 # Knobs

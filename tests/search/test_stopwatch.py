@@ -128,3 +128,11 @@ def test_a_pass_that_fails_is_a_failure_also_when_it_was_a_repeat() -> None:
     taken = a_stopwatch(runner).take(TWO, verdict=verdict_of(runner), purpose="race")
 
     assert isinstance(taken, Failure)
+
+
+def test_ranks_share_the_cpus_of_a_machine() -> None:
+    """Half of two is one."""
+    whole = a_stopwatch(noisy())
+
+    assert whole.cpus == 2.0
+    assert replace(whole, ranks=2).cpus == 1.0

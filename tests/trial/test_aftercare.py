@@ -419,9 +419,11 @@ def test_a_system_without_shared_memory_has_nothing_to_sweep(
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder in the place of `/tmp`."""
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    """Return a folder in the place of `/tmp`, however long its path is."""
+    monkeypatch.setattr(aftercare, "SHORT_ROOTS", (tmp_path, tmp_path / "var"))
+    monkeypatch.setattr(aftercare, "SOCKET_BYTES", 1000)
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        monkeypatch.delenv(name, raising=False)
     return tmp_path
 
 
@@ -464,19 +466,48 @@ def test_only_folders_of_runs_that_are_gone_are_removed(root: Path) -> None:
     assert set(root.iterdir()) == {own, newest, *others, open_to_all, link}
 
 
-def test_a_disk_that_refuses_a_folder_is_said_at_once(
+def test_a_folder_that_is_named_is_taken_where_the_systems_own_cannot_be(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before the first process is started."""
-    monkeypatch.setattr("tempfile.tempdir", str(root / "none"))
+    """TMPDIR first, then what the system has beside `/tmp`."""
+    named, other = root / "named", root / "other"
+    named.mkdir()
+    other.mkdir()
+    monkeypatch.setattr(aftercare, "SHORT_ROOTS", (root / "none", other))
+
+    monkeypatch.setenv("TMPDIR", str(named))
+    by_name = make_tmp()
+    monkeypatch.setenv("TMPDIR", str(root / "gone"))
+    by_system = make_tmp()
+
+    assert by_name.parent == named
+    assert by_system.parent == other
+
+
+def test_where_no_temporary_folder_can_be_made_each_is_said(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A path too long for sockets is as good as none."""
+    monkeypatch.setattr(aftercare, "SHORT_ROOTS", (root / "none", root / "file"))
+    (root / "file").touch()
+    long = root / ("t" * 200)
+    long.mkdir()
+    monkeypatch.setenv("TMPDIR", str(long))
+    prefix = f"/{aftercare._prefix()}12345678"
+    below = "/123456/torch-shm-dir-123456/manager.sock"
+    limit = len(str(root)) + 100
+    monkeypatch.setattr(aftercare, "SOCKET_BYTES", limit + len(prefix) + len(below))
 
     with pytest.raises(UsageError) as caught:
         make_tmp()
 
     assert str(caught.value) == (
-        f"no temporary folder can be made in {root / 'none'}: No such file or directory"
+        f"no temporary folder can be made; {root / 'none'}: No such file or directory; "
+        f"{long}: its path has {len(str(long))} bytes, and {limit} at most leave room "
+        f"for a socket's; {root / 'file'}: Not a directory"
     )
-    assert caught.value.hint == "free some space there"
+    assert caught.value.hint == "TMPDIR=FOLDER names one that can be, by a short path"
+    assert list(long.iterdir()) == []
 
 
 def test_a_folder_that_is_gone_already_is_no_matter(tmp_path: Path) -> None:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from autoloader.child.failures import READING_ID
 from autoloader.child.last_words import LOST, SUSPECTS
 from autoloader.child.stages import Stage
-from autoloader.trial.child import ChildHung
 from autoloader.trial.explaining import explained, hung
+from autoloader.trial.watchdog import ChildHung
 from autoloader.values.config import LoaderConfig
 from autoloader.values.job import PassOrder
 from autoloader.values.outcome import Failure, Status
@@ -77,12 +78,40 @@ def test_an_exception_that_could_not_be_sent_is_the_cause_of_a_hang(
     failure = hang(logs, f"{LOST}\n{lost}\n{pickling}{STACKS}")
 
     assert failure.exception == "DecoderError"
+    assert "while it read" not in failure.message
     assert failure.message == (
         "no progress for 6 s while loading, after 3 batches; a worker could not send "
         "DecoderError: the decoder gave up; a process had printed "
         "AttributeError: Can't pickle local object 'make'; "
         "a process stands in wait_for_store (data.py:33)"
     )
+
+
+def test_the_example_is_named_whose_exception_could_not_be_sent(logs: Path) -> None:
+    """One that another worker could send, and said before, is another matter."""
+    sent = f"{READING_ID}7\n"
+    lost = TRACEBACK.format("data.make.<locals>.DecoderError: the decoder gave up")
+
+    failure = hang(logs, f"{sent}{LOST}\n{lost}{READING_ID}33\n")
+
+    assert failure.message == (
+        "no progress for 6 s while loading, after 3 batches; a worker could not send "
+        "DecoderError: the decoder gave up, while it read id 33"
+    )
+
+
+def test_what_was_printed_does_not_explain_a_stop(logs: Path) -> None:
+    """Nor does what workers inherited; it is forgotten all the same."""
+    (logs / "stderr.txt").write_text(TRACEBACK.format("KeyError: 'shard'") + STACKS)
+    (logs / SUSPECTS).write_text(json.dumps(["an open file (a.h5)"]))
+    failure = Failure(
+        kind="hung", phase="gate", message="it was stopped", signal="SIGSTOP"
+    )
+
+    found = explained(failure, logs)
+
+    assert found == failure
+    assert not (logs / SUSPECTS).exists()
 
 
 def test_what_ran_out_is_the_cause_of_a_hang(logs: Path) -> None:

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from autoloader.child.stages import Stage
 from autoloader.trial import hosting
 from autoloader.trial.aftercare import SessionBook
 from autoloader.trial.hosting import HostKeeper
+from autoloader.trial.watchdog import ChildHung
 from autoloader.values.config import LoaderConfig
 from autoloader.values.contract import Contract
 from autoloader.values.job import PassOrder, Reference
@@ -69,6 +71,24 @@ def test_a_machine_without_room_for_a_process_is_an_outcome(
         "the host's process cannot be started: Resource temporarily unavailable"
     )
     assert found.hint == "the machine has no room for another process, or for its log"
+
+
+def test_a_dataset_whose_building_hangs_tells_where_it_stands(tmp_path: Path) -> None:
+    """In the user's code; without stacks it is told all the same."""
+    event = ChildHung(Stage.BUILDING, 0, 300.4)
+
+    silent = hosting._not_ready(event, order(tmp_path), tmp_path)
+    (tmp_path / "stderr.txt").write_text(
+        "Current thread 0x00007f (most recent call first):\n"
+        '  File "/home/me/data.py", line 33 in open_index\n'
+    )
+    told = hosting._not_ready(event, order(tmp_path), tmp_path)
+
+    assert (silent.kind, silent.phase) == ("start_failed", "gate")
+    assert silent.message == "building the dataset hangs (300 s)"
+    assert told.message == (
+        "building the dataset hangs (300 s); it stands in open_index (data.py:33)"
+    )
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import gc
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -135,5 +136,17 @@ class Sleeps(Marked):
     def __getitem__(self, index: int) -> Any:
         """Return the example, or nothing for a long time."""
         if in_worker():
+            print("asleep", flush=True)
             time.sleep(1_000_000)
+        return super().__getitem__(index)
+
+
+class RunsProgram(Marked):
+    """Waits in a worker for a program that it has started."""
+
+    def __getitem__(self, index: int) -> Any:
+        """Return the example, once the program is done."""
+        if in_worker():
+            with subprocess.Popen(["sleep", "1000000"]):
+                print("asleep", flush=True)
         return super().__getitem__(index)

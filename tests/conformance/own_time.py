@@ -1,6 +1,7 @@
-"""How long a command and its processes stood in the queue for a CPU.
+"""How long a command waited for something else than a CPU.
 
-A time limit is about what a program does, not about what else runs on the machine.
+A time limit is about what a program does, not about how fast the machine is or what
+else runs on it: waits, deadlines and pauses count, work and the queue for a CPU do not.
 """
 
 import subprocess
@@ -14,21 +15,21 @@ from autoloader.measure.proc import children_of, read_kernel_text
 PAUSE_S = 0.2
 
 
-class CpuQueue:
+class OwnTime:
     """Looks at a process and all that come from it until it is left.
 
-    Of the processes that wait at one moment, the one that waits longest counts: the
-    others run beside it.
+    Of the processes that work at one moment, the one that works most counts: the others
+    do so beside it.
     """
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._pid = process.pid
-        self._waited_ns: dict[int, int] = {}
+        self._worked_ns: dict[int, int] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch)
-        self.waited_s = 0.0
-        """Seconds for which it could have gone on and did not; 0 where that is not told
-        by the system."""
+        self.idle_s = 0.0
+        """Seconds in which none of them ran or could have run; all of them, where the
+        system does not tell."""
 
     def __enter__(self) -> Self:
         """Begin to look."""
@@ -44,16 +45,16 @@ class CpuQueue:
         last = time.monotonic()
         while not self._over.wait(PAUSE_S):
             family = (self._pid, *(item.pid for item in children_of(self._pid)))
-            longest_s = max(self._newly_waited_s(pid) for pid in family)
+            longest_s = max(self._newly_worked_s(pid) for pid in family)
             now = time.monotonic()
-            self.waited_s += min(now - last, longest_s)
+            self.idle_s += max(0.0, now - last - longest_s)
             last = now
 
-    def _newly_waited_s(self, pid: int) -> float:
-        """Return how long a process has waited since it was looked at last."""
+    def _newly_worked_s(self, pid: int) -> float:
+        """Return how long a process has run, or stood in the queue, since last time."""
         told = (read_kernel_text(Path(f"/proc/{pid}/schedstat")) or "").split()
         if len(told) != 3:
             return 0.0
-        before, now = self._waited_ns.get(pid, 0), int(told[1])
-        self._waited_ns[pid] = now
+        now = int(told[0]) + int(told[1])
+        before, self._worked_ns[pid] = self._worked_ns.get(pid, 0), now
         return (now - before) / 1e9

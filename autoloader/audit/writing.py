@@ -1,0 +1,49 @@
+"""Write arrays and tables beside each other; a disk that refuses is named by the file.
+
+Plain `.npy` without pickle, and JSON. What is in them belongs to those who write.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from autoloader.files import refusals_named
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+
+def write_array(path: Path, array: NDArray[Any]) -> None:
+    """Write an array.
+
+    Raises:
+        StoredFileError: the disk refuses.
+    """
+    with refusals_named(path), path.open("wb") as file:
+        np.save(_Plain(file), array, allow_pickle=False)
+
+
+def write_table(path: Path, table: Any) -> None:
+    """Write what JSON can hold.
+
+    Raises:
+        StoredFileError: the disk refuses.
+    """
+    with refusals_named(path):
+        path.write_text(json.dumps(table), encoding="utf-8")
+
+
+class _Plain:
+    """A file of which numpy knows no more than how to write.
+
+    To a real one it writes by itself, and says of a full disk only how many items are
+    missing.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.write = file.write

@@ -1,0 +1,267 @@
+"""Which config to try next, and whether what was tried is enough.
+
+The search does not look for the fastest config: it looks for configs among which a race
+can find the simplest one that meets the target. Each draw of what may be true
+(`search.belief`) has an answer; the configs tried so far serve a draw where one of them
+is enough there and as simple as the simplest that clearly is, and, where the target is
+a share of the best, one of them is about as fast as the best. Tried next is what serves
+the most draws that are not served yet. A search is settled when nearly all are.
+
+Race finalists are picked by the same count.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autoloader.search.belief import Belief
+from autoloader.search.selection import simplicity
+from autoloader.values.target import INDIFFERENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from autoloader.search.cost_model import CostModel
+    from autoloader.values.config import LoaderConfig
+    from autoloader.values.target import Target
+
+    Flags = NDArray[np.bool_]
+
+SETTLED = 0.05
+"""Share of possible truths that tried configs may leave unserved at the end."""
+
+LEAST_GAIN = 0.01
+"""Least share that a further config must serve to be worth a trial."""
+
+LEAST_PLACE = 0.03
+"""Least share that a further finalist must serve: each one costs the others rounds."""
+
+CLEARLY = math.log(1.06)
+"""Log rate above the target from which a config should have been found."""
+
+AS_FAST = 0.03
+"""Log rate below the best that counts as the best: a share target rests on it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What to try next."""
+
+    config: LoaderConfig
+    gain: float
+    """Share of the possible truths that it would serve and nothing tried does."""
+    unserved: float
+    """Share that nothing tried serves."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Strategy:
+    """Proposes trials and finalists for one space and one target."""
+
+    configs: Sequence[LoaderConfig]
+    """What may be chosen."""
+    batch_sizes: Sequence[int | None]
+    """In order of preference."""
+    model: CostModel
+    target: Target
+    seed: int = 0
+    _belief: Belief | None = field(default=None, repr=False)
+
+    def propose(
+        self,
+        readings: Mapping[LoaderConfig, Sequence[float]],
+        excluded: Collection[LoaderConfig] = (),
+    ) -> Proposal | None:
+        """Return what to try next; None: what was tried is enough.
+
+        Args:
+            readings: rates of the configs that were measured, examples a second.
+            excluded: configs that cannot be chosen: they failed, or are known to.
+        """
+        if not set(self.configs) - readings.keys() - set(excluded):
+            return None
+        question = self._question(readings, excluded)
+        untried = question.allowed & ~question.tried
+        unserved = question.unserved_by(question.tried)
+        share = float(1 - unserved.served.mean())
+        if share <= SETTLED:
+            return None
+        gains = np.where(untried, unserved.gains(), -1.0)
+        place = int(gains.argmax())
+        if gains[place] < LEAST_GAIN:
+            return None
+        return Proposal(
+            config=question.configs[place], gain=float(gains[place]), unserved=share
+        )
+
+    def finalists(
+        self,
+        readings: Mapping[LoaderConfig, Sequence[float]],
+        excluded: Collection[LoaderConfig] = (),
+        *,
+        limit: int,
+    ) -> tuple[LoaderConfig, ...]:
+        """Return measured configs that serve the most draws, most important first.
+
+        The best and the simplest are then looked for among the measured ones: nothing
+        else can be raced. Of any that were measured, one at least is returned.
+        """
+        if readings.keys() <= set(excluded):
+            return ()
+        question = self._question(readings, excluded).of_the_tried()
+        able = question.allowed
+        chosen = np.zeros_like(able)
+        found: list[LoaderConfig] = []
+        while len(found) < limit:
+            gains = np.where(able & ~chosen, question.unserved_by(chosen).gains(), -1.0)
+            place = int(gains.argmax())
+            if gains[place] < LEAST_PLACE and found:
+                break
+            chosen[place] = True
+            found.append(question.configs[place])
+        return tuple(found)
+
+    def likely(
+        self,
+        readings: Mapping[LoaderConfig, Sequence[float]],
+        excluded: Collection[LoaderConfig] = (),
+    ) -> dict[LoaderConfig, float]:
+        """Return how likely each measured config is to meet the target.
+
+        That is the share of possible truths in which it does, less the indifference
+        zone. A share is wanted of the best of the measured ones.
+        """
+        if readings.keys() <= set(excluded):
+            return {}
+        question = self._question(readings, excluded).of_the_tried()
+        found = question.meeting()
+        return {
+            config: float(share)
+            for config, share in zip(question.configs, found, strict=True)
+            if config in readings and config not in excluded
+        }
+
+    def _question(
+        self,
+        readings: Mapping[LoaderConfig, Sequence[float]],
+        excluded: Collection[LoaderConfig],
+    ) -> _Question:
+        belief = self._belief
+        if belief is None or not all(key in belief for key in readings):
+            found = sorted(
+                {*self.configs, *readings},
+                key=lambda config: simplicity(config, self.batch_sizes),
+            )
+            belief = self._belief = Belief(found, self.model, seed=self.seed)
+        left_out = {*excluded}
+        may = set(self.configs) | set(readings)
+        return _Question(
+            configs=belief.configs,
+            draws=belief.draw(readings),
+            tried=np.array([config in readings for config in belief.configs]),
+            allowed=np.array(
+                [item in may and item not in left_out for item in belief.configs]
+            ),
+            target=self.target,
+        )
+
+
+class _Question:
+    """Possible truths, and what each of them asks for.
+
+    Args:
+        configs: N settings, the simplest first.
+        draws: (D, N) log rates.
+        tried: which were measured.
+        allowed: which may be chosen.
+        target: what is wanted.
+    """
+
+    def __init__(
+        self,
+        *,
+        configs: Sequence[LoaderConfig],
+        draws: NDArray[np.float64],
+        tried: Flags,
+        allowed: Flags,
+        target: Target,
+    ) -> None:
+        self.configs, self.tried, self.allowed = configs, tried, allowed
+        self._target = target
+        self._draws = draws = np.where(allowed, draws, -np.inf)
+        best = draws.max(axis=1, keepdims=True)
+        self._as_fast = allowed & (draws >= best - AS_FAST)
+        if target.share_of_best is None:
+            wanted = np.full_like(best, math.log(target.rate(0.0)))
+            needs_best = wanted > best
+        else:
+            wanted = best + math.log(target.share_of_best)
+            needs_best = np.full_like(best, fill_value=True, dtype=bool)
+        self._needs_best = needs_best[:, 0]
+        zone = math.log1p(-INDIFFERENCE)
+        self._enough = allowed & (draws >= wanted + zone)
+        # where nothing reaches the target, the best is what is looked for
+        wanted = np.minimum(wanted, best)
+        enough = allowed & (draws >= wanted + zone)
+        clearly = draws >= wanted + np.minimum(CLEARLY, (best - wanted) / 2)
+        simplest = clearly.argmax(axis=1)
+        not_later = np.arange(len(configs))[None, :] <= simplest[:, None]
+        self._good = enough & not_later
+
+    def of_the_tried(self) -> _Question:
+        """Return the question of which tried config to choose."""
+        return _Question(
+            configs=self.configs,
+            draws=self._draws,
+            tried=self.tried,
+            allowed=self.tried & self.allowed,
+            target=self._target,
+        )
+
+    def meeting(self) -> NDArray[np.float64]:
+        """Return the share of draws in which each config meets the target, (N,)."""
+        found: NDArray[np.float64] = self._enough.mean(axis=0)
+        return found
+
+    def unserved_by(self, chosen: Flags) -> _Unserved:
+        """Return what configs leave open."""
+        has_good = self._good[:, chosen].any(axis=1)
+        has_best = self._as_fast[:, chosen].any(axis=1) | ~self._needs_best
+        return _Unserved(
+            lacks_good=~has_good,
+            lacks_best=~has_best,
+            good=self._good,
+            as_fast=self._as_fast,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Unserved:
+    """What some configs leave open in each draw."""
+
+    lacks_good: Flags
+    """(D,)"""
+    lacks_best: Flags
+    """(D,)"""
+    good: Flags
+    """(D, N): configs that are enough, and simple enough."""
+    as_fast: Flags
+    """(D, N): configs about as fast as the best."""
+
+    @property
+    def served(self) -> Flags:
+        """Draws for which nothing is left open, (D,)."""
+        return ~(self.lacks_good | self.lacks_best)
+
+    def gains(self) -> NDArray[np.float64]:
+        """Return for each config how much of what is open it would close, (N,)."""
+        good = self.good[self.lacks_good].sum(axis=0)
+        best = self.as_fast[self.lacks_best].sum(axis=0)
+        found: NDArray[np.float64] = (good + best) / (2 * len(self.lacks_good))
+        return found

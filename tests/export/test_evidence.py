@@ -1,0 +1,92 @@
+"""What the file says of a study beside the chosen config."""
+
+import json
+
+import yaml
+
+from autoloader.export.evidence import Evidence, recommend
+from autoloader.search.passed_over import PassedOver
+from autoloader.search.space import Space
+from autoloader.values.scope import SourceSpec
+from autoloader.values.target import Target
+from tests.report.fakes import MACHINE, config, result
+
+TARGET = Target(examples_per_s=1000)
+
+WHY = "at least as much memory as 8 workers, which ran out of it"
+
+
+def evidence(source: SourceSpec, *passed_over: PassedOver) -> Evidence:
+    """Return what a study of two configs came to."""
+    found = result({config(0): 200.0, config(4): 1100.0}, target=TARGET, sources={})
+    return Evidence(
+        source=source,
+        target=TARGET,
+        ranks=1,
+        machine=MACHINE,
+        reference=found.reference,
+        space=Space(
+            num_workers=(0, 99),
+            prefetch_factor=(2,),
+            pin_memory=(False,),
+            persistent_workers=(False,),
+            batch_size=(64,),
+        ),
+        result=found.result,
+        outcomes=found.outcomes,
+        default_config=config(0),
+        user_config=None,
+        study="data-train-1234",
+        seconds=95.0,
+        passed_over=passed_over,
+    )
+
+
+def test_the_file_says_what_was_not_tried_and_why() -> None:
+    """A count for each reason: who wants each config has `--json`."""
+    untried = PassedOver(reason=WHY, configs=tuple(map(config, range(9, 99))))
+
+    text = recommend(evidence(SourceSpec(spec="data.py:train"), untried)).to_yaml()
+
+    study = yaml.safe_load(text)["study"]
+    assert study["trials"] == 2
+    assert study["passed_over"] == [{"reason": WHY, "configs": 90}]
+
+
+def test_a_study_that_tried_what_it_wanted_passed_nothing_over() -> None:
+    """An empty list, not a missing one."""
+    found = recommend(evidence(SourceSpec(spec="data.py:train")))
+
+    assert found.data["study"]["passed_over"] == []
+
+
+def test_no_password_of_an_argument_is_in_the_file() -> None:
+    """Whichever way it was given."""
+    source = SourceSpec(
+        spec="data.py:train",
+        arguments=(
+            ("url", "postgres://user:first-secret@host/x"),
+            ("options", {"password": "second-secret", "size": 8}),
+            ("db_password", "third-secret"),
+        ),
+    )
+
+    found = recommend(evidence(source))
+
+    assert "secret" not in found.to_yaml()
+    assert "secret" not in json.dumps(found.data)
+    assert found.data["scope"]["arguments"] == [
+        ["url", "postgres://user:***@host/x"],
+        ["options", {"password": "***", "size": 8}],
+        ["db_password", "***"],
+    ]
+    cautions = [
+        item["message"].partition(":")[0]
+        for item in found.data["cautions"]
+        if item["code"] == "password_left_out"
+    ]
+    assert cautions == [
+        "--arg url holds a password",
+        "--arg options holds a password",
+        "--arg db_password holds a password",
+    ]

@@ -1,0 +1,37 @@
+"""How the wall time of a tune is shared out."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autoloader.search.budget import FINISH_SHARE, Budget
+from tests.fakes import FakeClock
+
+
+def test_half_is_kept_for_the_finish_and_three_tenths_in_any_case() -> None:
+    """A search ends at one of them, whatever is open yet."""
+    budget = Budget(180.0, FakeClock(1000.0), 1000.0)
+
+    assert budget.search_end == pytest.approx(1090.0)
+    assert budget.search_limit == pytest.approx(1126.0)
+    assert budget.end == pytest.approx(1180.0)
+
+
+def test_a_study_that_goes_on_has_what_is_left() -> None:
+    """The earlier run took its part."""
+    budget = Budget(180.0, FakeClock(10.0), 10.0, spent_before_s=60.0)
+
+    assert budget.end == pytest.approx(130.0)
+    assert budget.spent_s == pytest.approx(60.0)
+    assert budget.left_s == pytest.approx(120.0)
+
+
+@given(st.floats(1.0, 1e5), st.floats(0.0, 1e6), st.floats(0.0, 1e6))
+def test_a_finish_has_its_time_whatever_was_spent(
+    total_s: float, spent_s: float, now_s: float
+) -> None:
+    """For any budget: it races again; and no end comes before another's."""
+    budget = Budget(total_s, FakeClock(now_s), now_s, spent_before_s=spent_s)
+
+    assert budget.end - budget.begun >= total_s * FINISH_SHARE * (1 - 1e-6)
+    assert budget.search_end <= budget.search_limit <= budget.end
