@@ -5,6 +5,7 @@ Readable on one screen; each step lives in a module of its own. Prints nothing.
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from contextlib import ExitStack
@@ -26,7 +27,7 @@ from autoloader.search.reasons import nothing_left, nothing_measured
 from autoloader.search.record import Record
 from autoloader.search.space import Space, SpaceRequest, incumbents
 from autoloader.search.stopwatch import PASS_SHARE, Stopwatch
-from autoloader.search.strategy import Strategy
+from autoloader.search.strategy import InOrder, Strategy
 from autoloader.search.study import Study
 from autoloader.trial.aftercare import make_tmp, remove_folder
 from autoloader.trial.runner import ProcessRunner
@@ -60,6 +61,8 @@ class TuneRequest:
     space: SpaceRequest = field(default_factory=SpaceRequest)
     budget_s: float = 180.0
     most_trials: int | None = None
+    is_exhaustive: bool = False
+    """Whether every config of the space is tried, however long that takes."""
     verify: int | None = None
     """Examples of the whole verification; None: by the budget."""
     isolation: Isolation = "auto"
@@ -172,7 +175,9 @@ class _Tuning:
                 f"each pass had a fresh process: {runner.why_fresh}", None
             )
         result = self._finish(stopwatch, reference, space, strategy)
-        recommendation, written = self._write(reference, space, result)
+        recommendation, written = self._write(
+            reference, space, result, strategy.model, stopped
+        )
         self.is_finished = True
         return TuneResult(
             state=result.choice.state,
@@ -246,7 +251,7 @@ class _Tuning:
 
     def _search(self, stopwatch: Stopwatch, space: Space, strategy: Strategy) -> Stop:
         self.watcher.on_phase("search", f"{len(space.configs())} configs", self.budget)
-        target = self._target_of_a_rank()
+        target, is_exhaustive = self._target_of_a_rank(), self.request.is_exhaustive
         study = Study(
             self.folder.path / "optuna.log",
             space,
@@ -256,12 +261,12 @@ class _Tuning:
         exploration = Exploration(
             record=self.record,
             study=study,
-            proposer=strategy,
-            configs=space.configs(),
+            proposer=InOrder(configs=strategy.configs) if is_exhaustive else strategy,
+            configs=strategy.configs,
             target=target,
             most_trials=self.request.most_trials,
-            deadline=self.budget.search_end,
-            limit=self.budget.search_limit,
+            deadline=math.inf if is_exhaustive else self.budget.search_end,
+            limit=math.inf if is_exhaustive else self.budget.search_limit,
             clock=self.budget.clock,
         )
         first = incumbents(space, facts=stopwatch.facts)
@@ -272,6 +277,8 @@ class _Tuning:
             on_outcome=self.watcher.on_outcome,
             on_skip=self._pass_over,
         )
+        if is_exhaustive:
+            self.budget = self.budget.for_the_finish()
         if not any(item.status is Status.MEASURED for item in self.record.outcomes):
             self.is_finished = True  # asked again, it begins anew
             raise nothing_measured(
@@ -313,7 +320,12 @@ class _Tuning:
         return result
 
     def _write(
-        self, reference: Reference, space: Space, result: Result
+        self,
+        reference: Reference,
+        space: Space,
+        result: Result,
+        model: CostModel,
+        stopped: Stop,
     ) -> tuple[Recommendation, Path | None]:
         evidence = Evidence(
             source=self.request.source,
@@ -328,6 +340,8 @@ class _Tuning:
             user_config=_user_config(reference),
             study=self.folder.path.name,
             seconds=self.budget.spent_s,
+            model=model,
+            stopped_search=stopped,
             passed_over=by_reason(self.passed_over),
         )
         recommendation = recommend(evidence)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from autoloader.files import write_whole
 from autoloader.measure.machine import read_machine
-from autoloader.search import events, simulated, tables
+from autoloader.search import events, simulated, simulated_answers, tables
 from autoloader.search.record import Record
 from autoloader.search.space import Space
 from autoloader.search.tables import Answer, Table
@@ -25,7 +25,7 @@ from autoloader.values.scope import DatasetFacts, Scope
 if TYPE_CHECKING:
     from autoloader.search.workload import Workload
 
-_CODE = (events, simulated, tables)
+_CODE = (events, simulated, simulated_answers, tables)
 """What an answer depends on beside its workload."""
 
 

@@ -64,8 +64,15 @@ def add_parser(commands: Any) -> None:
     arguments.add_scope(parser)
     effort = parser.add_argument_group("effort")
     effort.add_argument("--budget", default="3m", metavar="TIME", help="default: 3m")
-    effort.add_argument(
+    trials = effort.add_mutually_exclusive_group()
+    trials.add_argument(
         "--trials", metavar="N", help="most trials; default: by the budget"
+    )
+    trials.add_argument(
+        "--exhaustive",
+        action="store_true",
+        help="try every setting, however long it takes; race and verification have "
+        "half of --budget afterwards",
     )
     effort.add_argument(
         "--verify", metavar="N|all", help="examples of the final verification"
@@ -179,6 +186,7 @@ def _request(args: argparse.Namespace) -> dict[str, Any]:
         ),
         "budget_s": parse_duration(args.budget),
         "most_trials": arguments.count("--trials", args.trials),
+        "is_exhaustive": args.exhaustive,
         "verify": sys.maxsize if verify == "all" else verify,
         "isolation": args.isolation,
         "ranks": arguments.count("--ranks", args.ranks),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from autoloader.export.reading_cautions import reading_cautions, worker_cautions
+from autoloader.export.cautions import all_readings, cautions_of
 from autoloader.export.recommendation import SCHEMA, Recommendation
 from autoloader.export.scope_section import rates_in_units, scope_section
 from autoloader.measure.intervals import Interval, median
@@ -23,14 +23,16 @@ from autoloader.measure.throughput import (
     wait_percentiles,
     warm_s,
 )
+from autoloader.search.exploration import rates_of
 from autoloader.search.selection import knob_effects
 from autoloader.values.outcome import MemoryReading, Outcome, Reading, Status
-from autoloader.values.passwords import LEFT_OUT, with_passwords
 from autoloader.values.target import CONFIDENCE, INDIFFERENCE, Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from autoloader.search.cost_model import CostModel
+    from autoloader.search.exploration import Stop
     from autoloader.search.finale import Result
     from autoloader.search.passed_over import PassedOver
     from autoloader.search.space import Space
@@ -58,6 +60,9 @@ class Evidence:
     user_config: LoaderConfig | None
     study: str
     seconds: float
+    model: CostModel
+    """What the costs of one process foretold."""
+    stopped_search: Stop
     passed_over: tuple[PassedOver, ...] = ()
 
     @property
@@ -89,7 +94,7 @@ def recommend(evidence: Evidence) -> Recommendation:
             "compared": _compared(evidence),
             "knobs": _knobs(evidence),
             "verified": _verified(evidence),
-            "cautions": _cautions(evidence),
+            "cautions": cautions_of(evidence),
             "contract": _contract(evidence),
             "needs": _needs(evidence),
             "scope": _scope(evidence),
@@ -105,9 +110,24 @@ def recommend(evidence: Evidence) -> Recommendation:
                     for group in evidence.passed_over
                 ],
                 "space": evidence.space.to_dict(),
+                "stopped": evidence.stopped_search,
+                "model": _model(evidence),
             },
         }
     )
+
+
+def _model(evidence: Evidence) -> dict[str, Any]:
+    """Return what the cost model said, and by which factor readings differed from it.
+
+    It proposes; what is recommended rests on readings.
+    """
+    model = evidence.model
+    return {
+        "predicted_examples_per_s": model.examples_per_s(evidence.chosen),
+        "ceiling_examples_per_s": model.ceiling_examples_per_s,
+        "error": model.error(rates_of(evidence.outcomes)),
+    }
 
 
 def _settings(evidence: Evidence) -> dict[str, Any]:
@@ -163,6 +183,7 @@ def _target(evidence: Evidence) -> dict[str, Any]:
         "met": choice.state == "met",
         "state": choice.state,
         "reason": choice.reason,
+        "probability": choice.probability,
         "confidence": CONFIDENCE,
         "indifference": INDIFFERENCE,
         "ranks": evidence.ranks,
@@ -289,78 +310,6 @@ def _verified(evidence: Evidence) -> dict[str, Any] | None:
     }
 
 
-def _cautions(evidence: Evidence) -> list[dict[str, Any]]:
-    verdict = evidence.result.verified.get(evidence.chosen)
-    found = [item.to_dict() for item in verdict.cautions] if verdict is not None else []
-    if verdict is not None and verdict.of is None:
-        found.append(
-            {
-                "code": "not_fully_verified",
-                "count": 0,
-                "message": f"the first {verdict.examples} examples were verified",
-                "hint": "the stream was cut there; --examples all reads it to its end",
-            }
-        )
-    elif verdict is not None and verdict.of and verdict.examples < verdict.of:
-        found.append(
-            {
-                "code": "not_fully_verified",
-                "count": verdict.of - verdict.examples,
-                "message": f"{verdict.examples} of {verdict.of} examples were verified",
-                "hint": "--verify all --examples all reads every one",
-            }
-        )
-    found += [_password_caution(name) for name in with_passwords(evidence.source)]
-    found += reading_cautions(
-        _readings(evidence), evidence.reference.facts, evidence.machine
-    )
-    found += worker_cautions(
-        evidence.chosen.num_workers, evidence.machine, ranks=evidence.ranks
-    )
-    measured = {
-        item.config.num_workers
-        for item in evidence.outcomes
-        if item.status is Status.MEASURED
-    }
-    low, high = evidence.space.num_workers
-    if len(measured) < min(3, high - low + 1):
-        tried = sorted(measured)
-        found.append(
-            {
-                "code": "search_too_short",
-                "count": len(evidence.outcomes),
-                "message": f"only {_listed(tried)} workers were measured",
-                "hint": "a larger --budget tries more",
-            }
-        )
-    if evidence.ranks > 1:
-        found.append(
-            {
-                "code": "ranks_not_measured_together",
-                "count": evidence.ranks,
-                "message": (
-                    f"one of {evidence.ranks} ranks was measured, on its CPUs; "
-                    "what ranks share (storage, memory bandwidth) is not shown"
-                ),
-                "hint": None,
-            }
-        )
-    return found
-
-
-def _password_caution(name: str) -> dict[str, Any]:
-    return {
-        "code": "password_left_out",
-        "count": 1,
-        "message": f"--arg {name} holds a password: {LEFT_OUT} stands in its place",
-        "hint": "let the function read it from an environment variable: os.environ",
-    }
-
-
-def _listed(numbers: list[int]) -> str:
-    return " and ".join(str(number) for number in numbers)
-
-
 def _needs(evidence: Evidence) -> dict[str, Any]:
     facts = evidence.reference.facts
     return {
@@ -373,10 +322,5 @@ def _needs(evidence: Evidence) -> dict[str, Any]:
 def _scope(evidence: Evidence) -> dict[str, Any]:
     reference = evidence.reference
     return scope_section(
-        evidence.source, reference.scope, reference.facts, _readings(evidence)
+        evidence.source, reference.scope, reference.facts, all_readings(evidence)
     )
-
-
-def _readings(evidence: Evidence) -> list[Reading]:
-    """Return all readings of the study."""
-    return [item for outcome in evidence.outcomes for item in outcome.readings]

@@ -5,7 +5,8 @@ search has the rest.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 REFERENCE_SHARE = 0.12
 """Most of the budget that the reference may take."""
@@ -19,7 +20,7 @@ three."""
 LEAST_FINISH_SHARE = 0.3
 """Part of the budget that race and verification keep, whatever is open yet."""
 
-VERIFY_SHARE = 0.05
+VERIFY_SHARE = 0.08
 """Part of the budget for one config's whole verification; two are verified."""
 
 
@@ -55,6 +56,13 @@ class Budget:
     def search_limit(self) -> float:
         """Reading of the clock that a search does not pass, however much is open."""
         return self.end - self.total_s * LEAST_FINISH_SHARE
+
+    def for_the_finish(self) -> Self:
+        """Return a budget of which race and verification have their share from now on.
+
+        For a search that took as long as it needed.
+        """
+        return replace(self, begun=self.clock(), spent_before_s=self.spent_s)
 
     @property
     def left_s(self) -> float:

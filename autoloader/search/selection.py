@@ -53,6 +53,9 @@ class Choice:
     """Fastest of those that may be chosen, or of all; None where nothing was raced."""
     reason: str
     """Why, in one sentence without a full stop."""
+    probability: float | None = None
+    """That the choice meets the target, by all readings of the study and the cost model
+    together; None: nothing was chosen, or it was not asked."""
 
 
 def simplicity(
@@ -232,7 +235,13 @@ def _met(
             f"; {closest.config.describe()} is simpler and was {closest.ratio:.2f} of "
             f"what is wanted, read {closest.rounds} {times}: too few to tell"
         )
-    return Choice(config=standing.config, state="met", best=left.best, reason=reason)
+    return Choice(
+        config=standing.config,
+        state="met",
+        best=left.best,
+        reason=reason,
+        probability=likely.get(standing.config),
+    )
 
 
 def _nothing_to_choose(standings: Standings, limit: int | None) -> Choice:

@@ -60,6 +60,25 @@ class Proposal:
     """Share that nothing tried serves."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InOrder:
+    """Proposes every config once, the simplest first: an exhaustive search."""
+
+    configs: Sequence[LoaderConfig]
+
+    def propose(
+        self,
+        readings: Mapping[LoaderConfig, Sequence[float]],
+        excluded: Collection[LoaderConfig] = (),
+    ) -> Proposal | None:
+        """Return the simplest config that was not tried; None: all were."""
+        left = [item for item in self.configs if item not in {*readings, *excluded}]
+        if not left:
+            return None
+        share = len(left) / len(self.configs)
+        return Proposal(config=left[0], gain=1.0, unserved=share)
+
+
 @dataclass(slots=True, kw_only=True)
 class Strategy:
     """Proposes trials and finalists for one space and one target."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from autoloader.measure.planning import START_S, expected_example_s
-from autoloader.search.prediction import cannot_fit, shm_free_now
+from autoloader.search.prediction import cannot_fit, need_of, shm_free_now
 from autoloader.units import format_bytes
 from autoloader.values.outcome import (
     Failure,
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from autoloader.search.stopwatch import Stopwatch
     from autoloader.values.config import LoaderConfig
     from autoloader.values.job import TrialRunner
+
+PROCESS_BYTES = 512 << 20
+"""Memory that a process is taken to have beside its batches, until one was weighed."""
 
 LEAST_BATCHES = 2
 """Batches of each worker that a trial is gated on, however slow they are."""
@@ -125,15 +128,23 @@ class _Passes:
         return None
 
     def _weigh(self) -> Failure | None:
-        """Weigh the config where that is asked for, or quickly done."""
+        """Weigh the config where memory may be short, or where that is quickly done."""
         filling_s = filling_time_s(self.config, self.stopwatch)
-        if self.memory_bytes is None and filling_s > self.stopwatch.limit_s:
+        if filling_s > self.stopwatch.limit_s and not self._is_near_the_budget():
             return None
         weighed = self.runner.weigh(self.config, examples=0)
         if isinstance(weighed, Failure):
             return weighed
         self.memory = weighed
         return over_budget(weighed, self.memory_bytes)
+
+    def _is_near_the_budget(self) -> bool:
+        """Whether the config may take half of the memory it is allowed, or more."""
+        if self.memory_bytes is None:
+            return False
+        processes = (self.config.num_workers + 1) * PROCESS_BYTES
+        batches = need_of(self.config, self.stopwatch.facts).total_bytes
+        return 2 * (processes + batches) > self.memory_bytes
 
 
 def filling_time_s(config: LoaderConfig, stopwatch: Stopwatch) -> float:

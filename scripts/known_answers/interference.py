@@ -51,13 +51,13 @@ turns. Waits end while a process is stopped, and leave the CPUs to both sides.""
 
 WORKERS = (0, 2, 8)
 LIMIT = (0.97, 1.03)
-LOOKS = (6, 9, 12, 18, 24, 36, 48)
+LOOKS = (6, 12, 18, 24, 36, 48)
 """Rounds after which the interval is looked at."""
 
-WINDOW_S = 3.0
+WINDOW_S = 5.0
 """Least length of a steady window, of which each side has one a round."""
 
-ROUNDS_OF_A_PROCESS = 3
+ROUNDS_OF_A_PROCESS = 6
 """Rounds after which both sides begin anew in other processes. How a process's memory
 happens to be laid out makes it faster or slower than another."""
 

@@ -46,8 +46,7 @@ HAZARDS = [
         id="more-workers-than-cores",
         kind="L",
         elsewhere=(
-            "tests/search/test_exploration.py"
-            "::test_more_workers_are_allowed_where_work_waits"
+            "tests/search/test_space.py::test_more_workers_are_allowed_where_work_waits"
         ),
     ),
     Hazard(

@@ -2,9 +2,11 @@
 
 import json
 
+import pytest
 import yaml
 
 from autoloader.export.evidence import Evidence, recommend
+from autoloader.search.cost_model import CostModel
 from autoloader.search.passed_over import PassedOver
 from autoloader.search.space import Space
 from autoloader.values.scope import SourceSpec
@@ -38,6 +40,10 @@ def evidence(source: SourceSpec, *passed_over: PassedOver) -> Evidence:
         user_config=None,
         study="data-train-1234",
         seconds=95.0,
+        model=CostModel(
+            example_s=0.005, example_cpu_s=0.004, cpus=2.0, epoch_examples=None
+        ),
+        stopped_search="settled",
         passed_over=passed_over,
     )
 
@@ -51,6 +57,16 @@ def test_the_file_says_what_was_not_tried_and_why() -> None:
     study = yaml.safe_load(text)["study"]
     assert study["trials"] == 2
     assert study["passed_over"] == [{"reason": WHY, "configs": 90}]
+
+
+def test_the_file_says_what_the_cost_model_foretold_and_how_far_off_it_was() -> None:
+    """It proposes; what is recommended rests on readings."""
+    study = recommend(evidence(SourceSpec(spec="data.py:train"))).data["study"]
+
+    assert study["stopped"] == "settled"
+    assert study["model"]["predicted_examples_per_s"] == pytest.approx(495, rel=0.01)
+    assert study["model"]["ceiling_examples_per_s"] == pytest.approx(500)
+    assert study["model"]["error"] == pytest.approx(0.5, abs=0.1)
 
 
 def test_a_study_that_tried_what_it_wanted_passed_nothing_over() -> None:

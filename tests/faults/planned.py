@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils.data import Dataset, get_worker_info
+from torch.utils.data import DataLoader, Dataset, get_worker_info
 
 LENGTH = 64
 EXAMPLE_S = {True: 0.001, False: 0.003}
@@ -81,6 +81,11 @@ class Planned(Dataset[Any]):
         finally:
             own.unlink()
         return True
+
+
+def loader(folder: str) -> DataLoader[Any]:
+    """Return a loader with one worker: its settings and PyTorch's are always tried."""
+    return DataLoader(Planned(folder), batch_size=8, num_workers=1, prefetch_factor=2)
 
 
 def pass_of_process() -> str:

@@ -120,8 +120,8 @@ class Run:
         self.process = subprocess.Popen(
             [
                 *bench.prefix, sys.executable, "-m", "autoloader", "tune",
-                "--dataset", f"{DATASET}:Planned", "--arg", f"folder={bench.plan}",
-                "--batch-size", "8", "--num-workers", "0:1", "--prefetch-factor", "2",
+                "--dataset", f"{DATASET}:loader", "--arg", f"folder={bench.plan}",
+                "--num-workers", "0:1", "--prefetch-factor", "2",
                 "--persistent-workers", "no", "--budget", "4s", "--trials", "2",
                 "--target", "1", "--best-effort", *bench.flags,
             ],

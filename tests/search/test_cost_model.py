@@ -148,6 +148,27 @@ def test_an_example_that_costs_nothing_has_a_rate_all_the_same() -> None:
     assert np.isfinite(rates).all()
 
 
+def test_the_error_is_the_factor_by_which_half_of_the_predictions_are_off() -> None:
+    """Too high by a quarter is as far off as too low by a quarter."""
+    known = model(example_s=0.01)
+
+    found = known.error(
+        {
+            config(0): [125.0],
+            config(1): [99.0, 101.0],
+            config(2): [2 * 80.0, 2 * 80.0],
+        }
+    )
+
+    assert found == pytest.approx(0.25, abs=0.01)
+    assert known.error({config(0): [100.0]}) == pytest.approx(0.0)
+
+
+def test_where_nothing_was_read_there_is_no_error() -> None:
+    """Nobody knows yet."""
+    assert model().error({}) is None
+
+
 def test_the_likeliest_unknowns_are_those_of_the_plain_model() -> None:
     """As fast as the single process, the CPUs for a ceiling, no decline."""
     values, odds = unknowns()

@@ -294,7 +294,21 @@ def test_what_rounds_leave_open_is_chosen_where_all_readings_make_it_likely() ->
             "the simplest of 2 raced configs that meets 1,000 examples/s, "
             "with a probability of 0.90 by all readings of the study"
         ),
+        probability=LIKELY,
     )
+
+
+def test_a_choice_that_the_rounds_show_has_its_probability_too() -> None:
+    """The reason does not need it."""
+    choice = choose(
+        standings({config(2): 1200.0}),
+        memory={},
+        batch_sizes=BATCH_SIZES,
+        likely={config(2): 0.8},
+    )
+
+    assert choice.probability == 0.8
+    assert "probability" not in choice.reason
 
 
 @pytest.mark.parametrize(

@@ -180,6 +180,17 @@ def test_a_queue_that_takes_longer_than_a_pass_is_not_weighed_unasked() -> None:
     assert [kind for kind, _ in runner.calls] == ["gate", "time"]
 
 
+def test_a_config_far_below_the_budget_is_not_weighed_where_that_takes_long() -> None:
+    """Three processes and 17 batches of it cannot take half of 20 GB."""
+    runner = a_runner()
+
+    found = tried(
+        runner, config(2, prefetch=8), example_s=0.01, memory_bytes=20_000_000_000
+    )
+
+    assert found.memory is None
+
+
 def test_a_memory_budget_is_held_against_each_config_however_slow() -> None:
     """What is over it is not timed."""
     runner = a_runner()

@@ -1,0 +1,101 @@
+"""Cautions of a recommendation: what a user should know before it is used.
+
+Pure: what a study knows in, plain values out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from autoloader.export.reading_cautions import reading_cautions, worker_cautions
+from autoloader.values.outcome import Status
+from autoloader.values.passwords import LEFT_OUT, with_passwords
+
+if TYPE_CHECKING:
+    from autoloader.export.evidence import Evidence
+    from autoloader.values.outcome import Reading
+
+
+def cautions_of(evidence: Evidence) -> list[dict[str, Any]]:
+    """Return what to know before the recommendation is used, the data's first."""
+    verdict = evidence.result.verified.get(evidence.chosen)
+    found = [item.to_dict() for item in verdict.cautions] if verdict is not None else []
+    if verdict is not None and verdict.of is None:
+        found.append(
+            {
+                "code": "not_fully_verified",
+                "count": 0,
+                "message": f"the first {verdict.examples} examples were verified",
+                "hint": "the stream was cut there; --examples all reads it to its end",
+            }
+        )
+    elif verdict is not None and verdict.of and verdict.examples < verdict.of:
+        found.append(
+            {
+                "code": "not_fully_verified",
+                "count": verdict.of - verdict.examples,
+                "message": f"{verdict.examples} of {verdict.of} examples were verified",
+                "hint": "--verify all --examples all reads every one",
+            }
+        )
+    found += [_password_caution(name) for name in with_passwords(evidence.source)]
+    found += reading_cautions(
+        all_readings(evidence), evidence.reference.facts, evidence.machine
+    )
+    found += worker_cautions(
+        evidence.chosen.num_workers, evidence.machine, ranks=evidence.ranks
+    )
+    found += _short_search(evidence)
+    if evidence.ranks > 1:
+        found.append(
+            {
+                "code": "ranks_not_measured_together",
+                "count": evidence.ranks,
+                "message": (
+                    f"one of {evidence.ranks} ranks was measured, on its CPUs; "
+                    "what ranks share (storage, memory bandwidth) is not shown"
+                ),
+                "hint": None,
+            }
+        )
+    return found
+
+
+def all_readings(evidence: Evidence) -> list[Reading]:
+    """Return all readings of the study."""
+    return [item for outcome in evidence.outcomes for item in outcome.readings]
+
+
+def _short_search(evidence: Evidence) -> list[dict[str, Any]]:
+    """Return the caution of a search that was cut off with few workers measured."""
+    if evidence.stopped_search not in {"budget", "trials"}:
+        return []
+    measured = {
+        item.config.num_workers
+        for item in evidence.outcomes
+        if item.status is Status.MEASURED
+    }
+    low, high = evidence.space.num_workers
+    if len(measured) >= min(3, high - low + 1):
+        return []
+    return [
+        {
+            "code": "search_too_short",
+            "count": len(evidence.outcomes),
+            "message": f"only {_listed(sorted(measured))} workers were measured",
+            "hint": "a larger --budget tries more",
+        }
+    ]
+
+
+def _password_caution(name: str) -> dict[str, Any]:
+    return {
+        "code": "password_left_out",
+        "count": 1,
+        "message": f"--arg {name} holds a password: {LEFT_OUT} stands in its place",
+        "hint": "let the function read it from an environment variable: os.environ",
+    }
+
+
+def _listed(numbers: list[int]) -> str:
+    return " and ".join(str(number) for number in numbers)
