@@ -88,7 +88,7 @@ def test_workers_fetch_what_one_process_fetches(store: LocalStore) -> None:
 
 def test_no_connection_is_open_before_the_first_example(store: LocalStore) -> None:
     """A host may be forked: the one that listed the keys is closed."""
-    before = connected_sockets(os.getpid())  # other tests may have left some open
+    before = connected_sockets(os.getpid())  # other tests may have left some
 
     dataset = Objects(store.url)
 
@@ -98,7 +98,7 @@ def test_no_connection_is_open_before_the_first_example(store: LocalStore) -> No
 
 def test_one_connection_serves_all_examples_of_a_process(store: LocalStore) -> None:
     """It is opened at the first one and kept."""
-    before = connected_sockets(os.getpid())
+    before = connected_sockets(os.getpid()) or 0
     dataset = Objects(store.url)
 
     counted = [
