@@ -122,6 +122,7 @@ def check(
             ),
             logs=target,
             tmp=tmp,
+            hang_after_s=request.policy.hang_after_s,
             on_tick=lambda stage, done: on_tick(stage.words, done),
         )
         configs = _configs(request, reference)

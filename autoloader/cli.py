@@ -6,7 +6,6 @@ Exit codes: `autoloader help exit-codes`.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import sys
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import autoloader
 from autoloader.commands import check, machine, measure, topics, tune
+from autoloader.commands.output import write_json
 from autoloader.errors import AutoloaderError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return BROKEN_PIPE
     except Exception as exc:  # noqa: BLE001  # the last resort: it is a bug
-        traceback.print_exc()
+        _show_traceback()
         _say(f"this is a bug of autoloader: {type(exc).__name__}: {exc}", None)
         return BUG
     finally:
@@ -123,10 +123,16 @@ def _flags_of(parser: argparse.ArgumentParser, command: str) -> list[str]:
 def _report(exc: AutoloaderError, *, wants_json: bool) -> int:
     if wants_json:
         error = {"kind": type(exc).__name__, "message": exc.message, "hint": exc.hint}
-        json.dump({"error": error, "exit_code": exc.exit_code}, sys.stdout)
-        sys.stdout.write("\n")
+        write_json({"error": error, "exit_code": exc.exit_code})
     _say(exc.message, exc.hint)
     return exc.exit_code
+
+
+def _show_traceback() -> None:
+    """Print the traceback of what is being handled, to stderr, without passwords."""
+    from autoloader.values.passwords import without_passwords
+
+    sys.stderr.write(without_passwords(traceback.format_exc()))
 
 
 def _say(message: str, hint: str | None) -> None:

@@ -249,6 +249,7 @@ class _Measuring:
             ),
             logs=logs,
             tmp=self.tmp,
+            hang_after_s=self.request.policy.hang_after_s,
             on_tick=lambda stage, done: self.watcher.on_tick(stage.words, done),
         )
 

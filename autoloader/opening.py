@@ -121,6 +121,7 @@ class Opening:
             ),
             logs=self.folder.reference(),
             tmp=self.tmp,
+            hang_after_s=self.request.policy.hang_after_s,
             on_tick=lambda stage, done: self.watcher.on_tick(stage.words, done),
         )
 

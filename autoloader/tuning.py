@@ -164,6 +164,7 @@ class _Tuning:
     passed_over: list[tuple[LoaderConfig, str]] = field(default_factory=list)
 
     def run(self) -> TuneResult:
+        begun = self.budget.begun
         opened = self._open()
         reference, space = opened.reference, opened.state.space
         runner = self._start_runner(reference)
@@ -188,7 +189,7 @@ class _Tuning:
             reference=reference,
             stopped_search=stopped,
             study=self.folder.path,
-            seconds=self.budget.clock() - self.budget.begun,
+            seconds=self.budget.clock() - begun,
             passed_over=by_reason(self.passed_over),
         )
 
@@ -241,8 +242,12 @@ class _Tuning:
         model = CostModel.of(
             reference.facts, reference.scope, self.machine, self.request.ranks
         )
+        configs = space.configs()
+        own = _user_config(reference)
+        if own is not None and self.request.space == SpaceRequest():
+            configs = tuple(dict.fromkeys((*configs, own)))  # nothing speaks against it
         return Strategy(
-            configs=space.configs(),
+            configs=configs,
             batch_sizes=space.batch_size,
             model=model,
             target=self._target_of_a_rank(),

@@ -29,6 +29,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autoloader.files import write_whole
 from autoloader.measure.intervals import Interval
 from autoloader.measure.machine import read_machine
 
@@ -68,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def keep(name: str, advice: list[Advice], rates: Rates) -> None:
         raw[name] = {"advice": [asdict(item) for item in advice], "rates": rates}
         if options.raw is not None:
-            options.raw.write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")
+            write_whole(options.raw, json.dumps(raw, indent=1) + "\n")
 
     for name in options.study:
         advice = _ask_all(name, options)

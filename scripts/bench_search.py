@@ -34,7 +34,6 @@ import json
 import multiprocessing
 import os
 import sys
-import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -50,8 +49,9 @@ from replay_rows import (
     print_sums,
     row_of,
 )
-from replay_tables import recorded_table, simulated_table
+from replay_tables import kept_folder, recorded_table, simulated_table
 
+from autoloader.files import write_whole
 from autoloader.search.disturbance import Noise
 from autoloader.search.replay import Search, search, study
 from autoloader.search.tables import Table, Truth
@@ -115,7 +115,8 @@ def main() -> int:
     print_sums(rows)
     print_growth(rows)
     if options.json is not None:
-        options.json.write_text(json.dumps(_as_json(options, results), indent=1) + "\n")
+        text = json.dumps(_as_json(options, results), indent=1)
+        write_whole(options.json, f"{text}\n")
     if options.against is not None:
         print_against(options.against, results)
     return 0 if all(row["holds"] for row in rows) else 1
@@ -133,8 +134,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--recorded", nargs="+", type=Path, default=[], metavar="FOLDER"
     )
-    kept = Path(tempfile.gettempdir()) / f"autoloader-replay-{os.getuid()}"
-    parser.add_argument("--kept", type=Path, default=kept, metavar="FOLDER")
+    parser.add_argument("--kept", type=Path, default=kept_folder(), metavar="FOLDER")
     parser.add_argument("--noise", nargs="+", type=float, default=[0.02, 0.08, 0.15])
     parser.add_argument("--drift", type=float, default=0.03)
     parser.add_argument("--targets", nargs="+", default=["95%", "best*0.8"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +30,17 @@ _CODE = (events, simulated, simulated_answers, tables)
 """What an answer depends on beside its workload."""
 
 
+def kept_folder() -> Path | None:
+    """Return the folder of answers in the user's cache; None for one without a home."""
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    if Path(cache).is_absolute():
+        return Path(cache, "autoloader", "replay")
+    try:
+        return Path.home() / ".cache" / "autoloader" / "replay"
+    except RuntimeError:  # neither HOME nor an entry in the user database
+        return None
+
+
 def simulated_table(name: str, budget_s: float, kept: Path | None) -> Table:
     """Return the table of a workload; what is not kept is simulated, and kept then.
 
@@ -40,7 +52,7 @@ def simulated_table(name: str, budget_s: float, kept: Path | None) -> Table:
     workload = next(item for item in WORKLOADS if item.name == name)
     if kept is None:
         return workload.table(budget_s=budget_s)
-    kept.mkdir(parents=True, exist_ok=True)
+    kept.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = kept / f"{name}-{_digest(workload)}.json"
     known = _read(path) if path.exists() else {}
     table = workload.table(budget_s=budget_s, known=known)

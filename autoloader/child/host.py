@@ -162,8 +162,7 @@ class _Host:
             self._fork(order, message["board"])
 
     def _fork(self, order: PassOrder, board: str) -> None:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        _flush()
         host_pid = os.getpid()
         pid = os.fork()
         if pid == 0:
@@ -211,8 +210,7 @@ class _Host:
         )
         result = _result_of(context, logs)
         send(self._answers, result)
-        sys.stdout.flush()
-        sys.stderr.flush()
+        _flush()
         _end_workers()
         os._exit(0)
 
@@ -249,9 +247,20 @@ def _result_of(context: TrialContext, logs: Path) -> dict[str, Any]:
     raise RuntimeError(msg) from error
 
 
+def _flush() -> None:
+    """Write out what was printed, as far as it can be (see `_print`)."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+
+
 def _print(exc: BaseException) -> None:
-    """Print an exception into the log; a full disk must not hide that it was raised."""
-    with contextlib.suppress(OSError):
+    """Print an exception into the log.
+
+    That it was raised is hidden neither by a full disk nor by a dataset that closes
+    what it would be printed to, or takes it away.
+    """
+    with contextlib.suppress(OSError, ValueError, AttributeError):
         traceback.print_exception(exc)
 
 

@@ -7,6 +7,8 @@ loader waits for ever; its words are in the log then.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import pickle
 import sys
 from multiprocessing.reduction import ForkingPickler
@@ -37,11 +39,22 @@ def keep_lost_words() -> None:
         if index is not None:
             self.exc_msg += f"{READING_ID}{index}\n"
         if not _can_be_sent(self.exc_type):
-            sys.stderr.write(f"{LOST}\n{self.exc_msg}\n")
-            sys.stderr.flush()
+            _print(f"{LOST}\n{self.exc_msg}\n")
 
     wrap_and_keep.keeps_words = True  # type: ignore[attr-defined]
     ExceptionWrapper.__init__ = wrap_and_keep  # type: ignore[method-assign]
+
+
+def _print(words: str) -> None:
+    """Print to the log, also where the dataset has closed what it prints to."""
+    try:
+        sys.stderr.write(words)
+        sys.stderr.flush()
+    except (ValueError, AttributeError):  # it is closed, or is none
+        with contextlib.suppress(OSError):
+            os.write(2, words.encode("utf-8", "replace"))
+    except OSError:  # the disk is full
+        return
 
 
 def _can_be_sent(kind: type) -> bool:

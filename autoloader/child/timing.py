@@ -50,7 +50,7 @@ def timed_pass(context: TrialContext) -> dict[str, Any]:
     if context.scope.cache == "cold":
         board.enter(Stage.COOLING)
         cool(Path(order.reference))
-    board.enter(Stage.LOADING)
+    board.enter(Stage.LOADING)  # which starts workers that are not kept
     watch = _Watch(
         getters=() if order.count_path is None else getters_of(order.count_path),
         counts_rows=order.count_path is not None,
@@ -62,6 +62,7 @@ def timed_pass(context: TrialContext) -> dict[str, Any]:
         for number in range(begun_epochs, begun_epochs + plan.epochs):
             if number > begun_epochs:
                 context.calls.begin(number)
+                board.enter(Stage.LOADING)
             watch.read(loader, most=None)
     else:
         # a stream may have no end; its end is not part of this reading then

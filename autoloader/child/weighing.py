@@ -56,6 +56,7 @@ def memory_pass(context: TrialContext) -> dict[str, Any]:
     ends: list[int] = []
     for number in range(epochs):
         if number:
+            board.enter(Stage.STARTING_WORKERS)
             context.calls.begin(number)
             consumer.iterator = iter(loader)
         ends.append(consumer.weigh_at_the_end(meter).total_bytes)

@@ -70,19 +70,23 @@ def _short_search(evidence: Evidence) -> list[dict[str, Any]]:
     """Return the caution of a search that was cut off with few workers measured."""
     if evidence.stopped_search not in {"budget", "trials"}:
         return []
+    low, high = evidence.space.num_workers
     measured = {
         item.config.num_workers
         for item in evidence.outcomes
-        if item.status is Status.MEASURED
+        if item.status is Status.MEASURED and low <= item.config.num_workers <= high
     }
-    low, high = evidence.space.num_workers
     if len(measured) >= min(3, high - low + 1):
         return []
     return [
         {
             "code": "search_too_short",
             "count": len(evidence.outcomes),
-            "message": f"only {_listed(sorted(measured))} workers were measured",
+            "message": (
+                f"only {_listed(sorted(measured))} workers were measured"
+                if measured
+                else "no allowed number of workers was measured"
+            ),
             "hint": "a larger --budget tries more",
         }
     ]

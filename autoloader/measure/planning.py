@@ -91,7 +91,7 @@ def plan_pass(
         known: an earlier reading of the config; None: it is the first.
     """
     batch_s = _batch_s(config, facts, cpus, known)
-    plan = _long_enough(config, None if known is None else batch_s)
+    plan = _long_enough(config, None if known is None else batch_s, limit_s)
     if plan.total * batch_s > limit_s:
         plan = _shortened(config.num_workers, batch_s, limit_s)
     is_cold = scope.cache == "cold"
@@ -142,20 +142,26 @@ def _plan(num_workers: int, warm: int, steady: int) -> PassPlan:
     )
 
 
-def _long_enough(config: LoaderConfig, batch_s: float | None) -> PassPlan:
-    """Return the waves of the rule, or as many as last long enough.
+def _long_enough(
+    config: LoaderConfig, batch_s: float | None, limit_s: float
+) -> PassPlan:
+    """Return the waves of the rule, or as many as last long enough, within the limit.
 
     Args:
         config: what is timed.
         batch_s: seconds from batch to batch, as they were read; None: not known.
+        limit_s: seconds that a pass should not exceed.
     """
     plan = wave_plan(config.num_workers)
     if batch_s is None:
         return plan
     wave = max(config.num_workers, 1)
     wave_s = max(batch_s * wave, 1e-9)
+    room_s = max(limit_s - wave_s, 0.0) / (LEAST_WARM_S + LEAST_WINDOW_S)
+    whole = math.ceil if room_s >= 1 else math.floor
+    share = min(1.0, room_s)
     warm, steady = (
-        min(max(batches // wave, math.ceil(least_s / wave_s)), MOST_BATCHES // wave)
+        min(max(batches // wave, whole(share * least_s / wave_s)), MOST_BATCHES // wave)
         for batches, least_s in (
             (plan.warm_batches, LEAST_WARM_S),
             (plan.steady_batches, LEAST_WINDOW_S),

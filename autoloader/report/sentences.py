@@ -46,7 +46,7 @@ _WHY_SEARCH_STOPPED: Mapping[Stop, str] = {
     "trials": "--trials was reached",
     "settled": "further trials would not change the choice",
     "space_exhausted": "every config was tried",
-    "nothing_works": "nothing could be measured",
+    "nothing_works": "the last six trials could not be measured",
 }
 
 

@@ -87,13 +87,27 @@ class _Hypothesis:
     """Lower Cholesky factor of the readings' covariance, (n, n)."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Repeats:
+    """How further readings of the same configs scatter around their means."""
+
+    count: int
+    """Readings beyond the first of each config."""
+    squares: float
+    """Sum of squared deviations of logs from their config's mean."""
+
+    def log_likelihood(self, scatter: float) -> float:
+        """Return how well a scatter explains them, up to a constant."""
+        return -self.squares / (2 * scatter**2) - self.count * math.log(scatter)
+
+
 class Belief:
     """Rates of all configs of a space, as far as they are known.
 
     Args:
         configs: N settings, in any order.
         model: cost model, the mean of the process.
-        seed: of the draws.
+        seed: of the draws: the same readings give the same draws.
     """
 
     def __init__(
@@ -103,8 +117,9 @@ class Belief:
         values, self._odds = unknowns()
         self._means = model.log_rates(self.configs, values)
         self._kernel = _Kernel(self.configs)
-        self._rng = np.random.default_rng(seed)
-        self._residuals = self._kernel.draw(self._rng, DRAWS)
+        self._seed = seed % 2**64
+        rng = np.random.default_rng([self._seed, 0])
+        self._residuals = self._kernel.draw(rng, DRAWS)
         self._places = {config: place for place, config in enumerate(self.configs)}
 
     def __contains__(self, config: object) -> bool:
@@ -124,11 +139,19 @@ class Belief:
         places = np.array([place for place, _ in seen], dtype=int)
         counts = np.array([len(rates) for _, rates in seen], dtype=float)
         read = np.array([np.log(rates).mean() for _, rates in seen])
-        hypotheses = self._weighed(places, counts, read)
+        within = sum(
+            float(((np.log(r) - np.log(r).mean()) ** 2).sum()) for _, r in seen
+        )
+        repeats = _Repeats(count=int(counts.sum()) - len(seen), squares=within)
+        hypotheses = self._weighed(places, counts, read, repeats)
         return self._drawn(hypotheses, places, counts, read)
 
     def _weighed(
-        self, places: NDArray[np.int_], counts: Floats, read: Floats
+        self,
+        places: NDArray[np.int_],
+        counts: Floats,
+        read: Floats,
+        repeats: _Repeats,
     ) -> list[_Hypothesis]:
         """Return every scatter and scale, with the odds of the unknowns under it."""
         found = []
@@ -146,7 +169,7 @@ class Belief:
                 -0.5 * (whitened**2).sum(axis=0) - np.log(factor.diagonal()).sum()
             )
             prior = math.log(scatter_odds * scale_odds)
-            odds = self._odds + likelihood + prior
+            odds = self._odds + likelihood + repeats.log_likelihood(scatter) + prior
             found.append(
                 _Hypothesis(scatter=scatter, scale=scale, odds=odds, factor=factor)
             )
@@ -159,9 +182,10 @@ class Belief:
         counts: Floats,
         read: Floats,
     ) -> Floats:
+        rng = np.random.default_rng([self._seed, 1])  # the same for the same readings
         odds = np.concatenate([item.odds for item in hypotheses])
         weights = np.exp(odds - odds.max())
-        chosen = self._rng.choice(len(odds), size=DRAWS, p=weights / weights.sum())
+        chosen = rng.choice(len(odds), size=DRAWS, p=weights / weights.sum())
         which, unknown = np.divmod(chosen, len(self._odds))
         draws = self._means[unknown]
         across = self._kernel.between(np.arange(len(self.configs)), places)
@@ -170,7 +194,7 @@ class Belief:
             if not rows.size:
                 continue
             residuals = item.scale * self._residuals[rows]
-            noise = self._rng.normal(size=(rows.size, places.size))
+            noise = rng.normal(size=(rows.size, places.size))
             seen = draws[rows][:, places] + residuals[:, places]
             surprise = read - seen - noise * item.scatter / np.sqrt(counts)
             solved = np.linalg.solve(

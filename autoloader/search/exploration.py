@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from autoloader.measure.intervals import median
 from autoloader.measure.throughput import epoch_rate
 from autoloader.search.lessons import Lessons
+from autoloader.search.selection import too_large
 from autoloader.search.trials import run_trial, unfit
 from autoloader.values.outcome import Outcome, Status
 
@@ -142,10 +143,10 @@ class Exploration:
 
     def _is_late(self, known: Sequence[Outcome], gain: float) -> bool:
         """Whether there is no time left for a trial that would serve so much."""
-        measured = [item.seconds for item in known if item.status is Status.MEASURED]
-        if not measured or len(known) < LEAST_TRIALS:
+        measured = {item.config for item in known if item.status is Status.MEASURED}
+        if not measured & set(self.configs) or len(known) < LEAST_TRIALS:
             return False
-        expected_end = self.clock() + median(measured)
+        expected_end = self.clock() + median([item.seconds for item in known])
         return expected_end > (self.limit if gain >= GREAT_USE else self.deadline)
 
     def _next(
@@ -160,6 +161,11 @@ class Exploration:
         lessons = Lessons(facts=facts, outcomes=outcomes)
         readings = rates_of(outcomes)
         failed = {item.config for item in outcomes} - readings.keys()
+        failed |= too_large(outcomes, self.target.memory_bytes)
+        known = {item.config for item in outcomes} | {pair[0] for pair in waiting}
+        for config in self.configs:
+            if config not in skipped and config not in known:
+                self._pass_over(config, lessons, skipped, on_skip)
         while True:
             if waiting:
                 (config, source), gain = waiting.pop(0), 0.0
@@ -168,11 +174,23 @@ class Exploration:
                 if proposal is None:
                     return None
                 config, source, gain = proposal.config, "search", proposal.gain
-            why_not = lessons.why_not(config)
-            if why_not is None:
+            if not self._pass_over(config, lessons, skipped, on_skip):
                 return config, source, gain
-            skipped[config] = why_not
-            on_skip(config, why_not)
+
+    def _pass_over(
+        self,
+        config: LoaderConfig,
+        lessons: Lessons,
+        skipped: dict[LoaderConfig, str],
+        on_skip: Callable[[LoaderConfig, str], None],
+    ) -> bool:
+        """Pass a config over, if what came of others speaks against it."""
+        why_not = lessons.why_not(config)
+        if why_not is None:
+            return False
+        skipped[config] = why_not
+        on_skip(config, why_not)
+        return True
 
     def _at_the_end(self, skipped: Collection[LoaderConfig]) -> Stop:
         tried = {item.config for item in self.record.outcomes}
@@ -195,5 +213,6 @@ def rates_of(outcomes: Sequence[Outcome]) -> dict[LoaderConfig, list[float]]:
 
 
 def _is_hopeless(outcomes: Sequence[Outcome]) -> bool:
-    measured = any(item.status is Status.MEASURED for item in outcomes)
-    return not measured and len(outcomes) >= HOPELESS
+    latest = outcomes[-HOPELESS:]
+    is_broken = all(item.status is not Status.MEASURED for item in latest)
+    return is_broken and len(latest) == HOPELESS

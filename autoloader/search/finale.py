@@ -14,8 +14,8 @@ from autoloader.measure.intervals import median
 from autoloader.measure.throughput import epoch_rate
 from autoloader.search.budget import VERIFY_SHARE
 from autoloader.search.exploration import rates_of
-from autoloader.search.race import LOOKS, Race, run_race
-from autoloader.search.selection import Choice, choose
+from autoloader.search.race import LEAST_ROUNDS, LOOKS, Race, run_race
+from autoloader.search.selection import Choice, choose, too_large
 from autoloader.search.trials import over_budget
 from autoloader.values.outcome import Failure, MemoryReading, Outcome, Status, Verdict
 from autoloader.values.scope import GATE_EXAMPLES, Scope
@@ -89,12 +89,14 @@ class Finale:
     scope: Scope
     budget: Budget
     verify: int | None
-    """Examples of the whole verification; None: what a fifth of the budget allows."""
+    """Examples of the whole verification; None: what `VERIFY_SHARE` of the budget
+    allows."""
     on_phase: Callable[[str, str], None]
     on_round: Callable[[int, Round], None]
     _excluded: dict[LoaderConfig, Outcome] = field(default_factory=dict)
     _verified: dict[LoaderConfig, Verdict] = field(default_factory=dict)
     _memory: dict[LoaderConfig, MemoryReading] = field(default_factory=dict)
+    _raced: dict[LoaderConfig, list[float]] = field(default_factory=dict)
     _longest_verification_s: float = 0.0
 
     def run(self) -> Result:
@@ -112,7 +114,7 @@ class Finale:
                     config: item.peak_bytes for config, item in self._memory.items()
                 },
                 batch_sizes=self.batch_sizes,
-                excluded=self._excluded,
+                excluded={*self._excluded, *self._outside()},
                 likely=self._likely(),
             )
             unverified = self._to_verify(choice)
@@ -159,16 +161,7 @@ class Finale:
 
     def _finalists(self) -> tuple[LoaderConfig, ...]:
         """Return who is worth racing, the most important first, the user's own too."""
-        measured = self._measured()
-        readings = rates_of(measured)
-        limit = self.target.memory_bytes
-        too_large = [
-            item.config
-            for item in measured
-            if limit and item.memory and item.memory.peak_bytes > limit
-        ]
-        if readings.keys() <= set(too_large):
-            return ()
+        readings, too_large = rates_of(self._measured()), self._too_large()
         ranked = self.strategy.finalists(readings, too_large, limit=MOST_FINALISTS)
         own = self.user_config
         if own in readings and own not in (*ranked, *too_large):
@@ -177,7 +170,12 @@ class Finale:
 
     def _fitting(self, ranked: Sequence[LoaderConfig]) -> tuple[LoaderConfig, ...]:
         """Return as many finalists as six rounds fit into the time of the race."""
-        cost = {item.config: _pass_s(item) for item in self._measured()}
+        too_large = self._too_large()
+        cost = {
+            item.config: _pass_s(item)
+            for item in self._measured()
+            if item.config not in too_large
+        }
         room_s = (self._race_end() - self.budget.clock()) / LOOKS[0]
         default_s = cost.get(self.default_config, 0.0)
         kept: list[LoaderConfig] = []
@@ -206,6 +204,7 @@ class Finale:
         names = "; ".join(config.describe() for config in entered)
         self.on_phase("race", names)
         measured = {item.config for item in self.record.outcomes if item.readings}
+        measured -= self._too_large()
         background = [self.default_config] if self.default_config in measured else []
         return run_race(
             self._read,
@@ -220,11 +219,23 @@ class Finale:
         )
 
     def _likely(self) -> dict[LoaderConfig, float]:
-        """Return how likely configs meet the target, by all readings so far."""
+        """Return how likely configs meet the target, by all readings so far.
+
+        Of what ran in enough rounds only these count: other readings, perhaps of an
+        earlier run, met another machine.
+        """
         readings = rates_of(self._measured())
-        if readings.keys() <= self._excluded.keys():
-            return {}
-        return self.strategy.likely(readings, self._excluded)
+        for config, rates in self._raced.items():
+            if config in readings and len(rates) >= LEAST_ROUNDS:
+                readings[config] = rates
+        return self.strategy.likely(readings, {*self._excluded, *self._too_large()})
+
+    def _too_large(self) -> set[LoaderConfig]:
+        return too_large(self._measured(), self.target.memory_bytes)
+
+    def _outside(self) -> set[LoaderConfig]:
+        """Return what was measured for comparison only: the user does not allow it."""
+        return {item.config for item in self._measured()} - set(self.strategy.configs)
 
     def _read(self, config: LoaderConfig) -> float | None:
         outcome = self.record[config]
@@ -240,7 +251,9 @@ class Finale:
             return None
         for reading in taken:
             self.record.add_reading(outcome.number, reading)
-        return epoch_rate(taken[-1])
+        rate = epoch_rate(taken[-1])
+        self._raced.setdefault(config, []).append(rate)
+        return rate
 
     def _verify(self, config: LoaderConfig) -> None:
         """Verify a config whole and weigh it over two epochs; exclude it on failure."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from autoloader.search.rounds import Rounds, run_rounds
 from autoloader.search.rounds import StopReason as StopReason
-from autoloader.search.selection import meets, simplicity
+from autoloader.search.selection import HOPELESS, meets, simplicity
 from autoloader.search.standings import Judgement, Standings
 from autoloader.values.target import CONFIDENCE
 
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 LOOKS = (6, 12, 24)
 """Rounds after which the standings are looked at; a race has no more than the last."""
-
-HOPELESS = 0.02
-"""Probability of meeting the target below which a config is not raced any further."""
 
 LEAST_ROUNDS = 3
 """Rounds that each finalist runs in."""

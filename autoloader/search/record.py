@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -16,6 +17,7 @@ from typing import IO, Any, Self
 from autoloader.errors import StoredFileError, UsageError
 from autoloader.values.config import LoaderConfig
 from autoloader.values.outcome import Outcome, Reading
+from autoloader.values.passwords import without_passwords
 
 SCHEMA = 1
 
@@ -99,10 +101,13 @@ class Record:
     def add(self, outcome: Outcome) -> None:
         """Append an outcome; it is on the disk when this returns.
 
+        Passwords that its failure says are left out.
+
         Raises:
             StoredFileError: the disk refuses; what was known is still whole.
         """
         known = self._outcomes()
+        outcome = _as_kept(outcome)
         self._append({"record": "trial", "outcome": outcome.to_dict()})
         known[outcome.number] = outcome
 
@@ -186,6 +191,16 @@ class Record:
                 msg = f"it is a reading of trial {number}, which is not there"
                 raise StoredFileError(msg)
             self._known[number] = self._known[number].with_reading(reading)
+
+
+def _as_kept(outcome: Outcome) -> Outcome:
+    """Return an outcome whose failure says no password."""
+    failure = outcome.failure
+    if failure is None:
+        return outcome
+    hint = None if failure.hint is None else without_passwords(failure.hint)
+    message = without_passwords(failure.message)
+    return replace(outcome, failure=replace(failure, message=message, hint=hint))
 
 
 def _words(exc: Exception) -> str:

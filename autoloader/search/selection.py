@@ -26,6 +26,10 @@ LIKELY = 0.9
 """Probability of meeting the target from which a raced config counts as meeting it
 where its rounds alone are too few to tell."""
 
+HOPELESS = 0.02
+"""Probability of meeting the target up to which a config is not raced any further, and
+does not count as open."""
+
 PROBABLE = 0.8
 """The same for the likeliest one, where there is no other and the time is up. Held
 against the truth in replays (scripts/bench_search.py), the probabilities err on the
@@ -116,7 +120,10 @@ def choose(
         if meets(standing, known):
             return _met(standing, ascending, left, known)
     open_ones = [
-        standing for standing in ascending if standing.judgement is Judgement.UNDECIDED
+        standing
+        for standing in ascending
+        if standing.judgement is Judgement.UNDECIDED
+        and known.get(standing.config, 1.0) > HOPELESS
     ]
     wanted = standings.target.describe()
     if open_ones:
@@ -142,6 +149,15 @@ def meets(standing: Standing, likely: Mapping[LoaderConfig, float]) -> bool:
     if standing.judgement is Judgement.UNDECIDED:
         return likely.get(standing.config, 0.0) >= LIKELY
     return standing.judgement is Judgement.MEETS
+
+
+def too_large(outcomes: Iterable[Outcome], limit: int | None) -> set[LoaderConfig]:
+    """Return the configs that were weighed with more memory than is allowed."""
+    return {
+        item.config
+        for item in outcomes
+        if limit is not None and item.memory and item.memory.peak_bytes > limit
+    }
 
 
 def knob_effects(

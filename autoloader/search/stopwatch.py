@@ -75,7 +75,7 @@ class Stopwatch:
         if isinstance(first, Failure):
             return first
         taken = [first]
-        while is_too_short(taken[-1]) and len(taken) < MOST_TOO_SHORT:
+        while self._may_be_longer(taken[-1]) and len(taken) < MOST_TOO_SHORT:
             failure = self._again(taken, config, verdict, purpose, "too_short")
             if failure is not None:
                 return failure
@@ -117,6 +117,10 @@ class Stopwatch:
         if not isinstance(found, Failure):
             self._known[config] = found
         return found
+
+    def _may_be_longer(self, reading: Reading) -> bool:
+        """Whether a reading is too short, and a longer one is within the limit."""
+        return is_too_short(reading) and reading.total_s < self.limit_s / 2
 
     def _is_spoiled(self, reading: Reading) -> bool:
         return is_spoiled(reading, self.machine.logical_cpus)

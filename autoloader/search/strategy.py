@@ -55,7 +55,7 @@ class Proposal:
 
     config: LoaderConfig
     gain: float
-    """Share of the possible truths that it would serve and nothing tried does."""
+    """Share of what the possible truths ask for that it has and nothing tried does."""
     unserved: float
     """Share that nothing tried serves."""
 
@@ -72,7 +72,8 @@ class InOrder:
         excluded: Collection[LoaderConfig] = (),
     ) -> Proposal | None:
         """Return the simplest config that was not tried; None: all were."""
-        left = [item for item in self.configs if item not in {*readings, *excluded}]
+        known = {*readings, *excluded}
+        left = [item for item in self.configs if item not in known]
         if not left:
             return None
         share = len(left) / len(self.configs)
@@ -131,7 +132,7 @@ class Strategy:
         The best and the simplest are then looked for among the measured ones: nothing
         else can be raced. Of any that were measured, one at least is returned.
         """
-        if readings.keys() <= set(excluded):
+        if not self._choosable(readings, excluded):
             return ()
         question = self._question(readings, excluded).of_the_tried()
         able = question.allowed
@@ -154,9 +155,10 @@ class Strategy:
         """Return how likely each measured config is to meet the target.
 
         That is the share of possible truths in which it does, less the indifference
-        zone. A share is wanted of the best of the measured ones.
+        zone. A share is wanted of the best of the measured ones. What may not be chosen
+        has a probability of 0.
         """
-        if readings.keys() <= set(excluded):
+        if not self._choosable(readings, excluded):
             return {}
         question = self._question(readings, excluded).of_the_tried()
         found = question.meeting()
@@ -165,6 +167,12 @@ class Strategy:
             for config, share in zip(question.configs, found, strict=True)
             if config in readings and config not in excluded
         }
+
+    def _choosable(
+        self, readings: Collection[LoaderConfig], excluded: Collection[LoaderConfig]
+    ) -> set[LoaderConfig]:
+        """Return the measured configs that may be chosen."""
+        return set(self.configs) & set(readings) - set(excluded)
 
     def _question(
         self,
@@ -178,15 +186,12 @@ class Strategy:
                 key=lambda config: simplicity(config, self.batch_sizes),
             )
             belief = self._belief = Belief(found, self.model, seed=self.seed)
-        left_out = {*excluded}
-        may = set(self.configs) | set(readings)
+        may = set(self.configs) - set(excluded)
         return _Question(
             configs=belief.configs,
             draws=belief.draw(readings),
             tried=np.array([config in readings for config in belief.configs]),
-            allowed=np.array(
-                [item in may and item not in left_out for item in belief.configs]
-            ),
+            allowed=np.array([item in may for item in belief.configs]),
             target=self.target,
         )
 
@@ -257,6 +262,7 @@ class _Question:
             lacks_best=~has_best,
             good=self._good,
             as_fast=self._as_fast,
+            needs=len(has_good) + int(self._needs_best.sum()),
         )
 
 
@@ -272,6 +278,8 @@ class _Unserved:
     """(D, N): configs that are enough, and simple enough."""
     as_fast: Flags
     """(D, N): configs about as fast as the best."""
+    needs: int
+    """What the draws ask for: each one that is enough, some one that is fast too."""
 
     @property
     def served(self) -> Flags:
@@ -282,5 +290,5 @@ class _Unserved:
         """Return for each config how much of what is open it would close, (N,)."""
         good = self.good[self.lacks_good].sum(axis=0)
         best = self.as_fast[self.lacks_best].sum(axis=0)
-        found: NDArray[np.float64] = (good + best) / (2 * len(self.lacks_good))
+        found: NDArray[np.float64] = (good + best) / self.needs
         return found

@@ -14,7 +14,7 @@ from autoloader.child.stages import StageBoard
 from autoloader.trial.aftercare import ask_for_stacks
 from autoloader.trial.child import Child, ChildDied
 from autoloader.trial.explaining import MOST_PLACES
-from autoloader.trial.logs import death, stopped, tidy
+from autoloader.trial.logs import death, stopped, tidy, who_is
 from autoloader.trial.reference import error_of
 from autoloader.trial.watchdog import ChildHung, ChildStopped, Patience
 from autoloader.values.outcome import Failure
@@ -144,8 +144,9 @@ class HostKeeper:
         except ChildHung as exc:
             if not isinstance(exc, ChildStopped):
                 ask_for_stacks(host.pid, logs / "stderr.txt")
+            pid = host.pid
             self.drop(keeps_log=True)
-            return _not_ready(exc, order, logs)
+            return _not_ready(exc, order, logs, host_pid=pid)
         if message["event"] == "error":
             self.drop()
             raise error_of(message)
@@ -153,10 +154,13 @@ class HostKeeper:
         return host
 
 
-def _not_ready(exc: ChildHung, order: PassOrder, logs: Path) -> Failure:
+def _not_ready(
+    exc: ChildHung, order: PassOrder, logs: Path, *, host_pid: int
+) -> Failure:
     """Return the failure of a host that does not come to wait for orders."""
     if isinstance(exc, ChildStopped):
-        return stopped(exc, order, logs, kind="start_failed", who="the host's process")
+        who = who_is(exc.process, trial_pid=None, host_pid=host_pid)
+        return stopped(exc, order, logs, kind="start_failed", who=who)
     places = standing_places(read_end(logs / "stderr.txt"))[:MOST_PLACES]
     stands = f"; it stands in {', '.join(places)}" if places else ""
     return Failure(

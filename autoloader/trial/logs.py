@@ -105,6 +105,8 @@ def who_is(process: ProcessStat, *, trial_pid: int | None, host_pid: int) -> str
     if process.pid == host_pid:
         return "the host's process"
     if process.name.startswith(_PYTHONS):
+        if trial_pid is None:  # there are no workers yet
+            return f"a process that the dataset started ({process.pid})"
         return f"a worker's process ({process.pid})"
     return f"a program that the dataset runs ({process.name!r}, {process.pid})"
 

@@ -20,8 +20,12 @@ from autoloader.files import refusals_named
 from autoloader.trial.aftercare import ask_for_stacks
 from autoloader.trial.child import Child, ChildDied, Tick
 from autoloader.trial.explaining import MOST_PLACES
-from autoloader.trial.logs import STOPPED_HINT
-from autoloader.trial.watchdog import ChildHung, ChildStopped, Patience
+from autoloader.trial.logs import STOPPED_HINT, who_is
+from autoloader.trial.watchdog import (
+    ChildHung,
+    ChildStopped,
+    patience_with_reading,
+)
 from autoloader.values.contract import Contract
 from autoloader.values.job import Reference, ReferenceOrder
 from autoloader.values.outcome import Finding
@@ -32,8 +36,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STALL_S = 300.0
-"""Longest time without progress: imports over a network take minutes. Once examples
-come, their own pace says it sooner."""
+"""Longest time without progress: imports over a network take minutes, and so does the
+next shard of a store. Once examples come, their own pace may tell that it is longer."""
 
 
 def read_reference(
@@ -41,10 +45,17 @@ def read_reference(
     *,
     logs: Path,
     tmp: Path,
-    stall_s: float = STALL_S,
+    hang_after_s: float | None = None,
     on_tick: Tick | None = None,
 ) -> Reference:
     """Return what one process reads: the data that every config must deliver.
+
+    Args:
+        order: what is read.
+        logs: where the process prints.
+        tmp: short path that becomes its TMPDIR.
+        hang_after_s: what the user says; None: nothing.
+        on_tick: told stage and count.
 
     Raises:
         UsageError: the SPEC names no dataset, or a flag does not fit it.
@@ -58,7 +69,7 @@ def read_reference(
         child = Child("reference", logs=logs, tmp=tmp)
     try:
         child.order({"order": order.to_dict(), "board": str(logs / "stage")})
-        patience = Patience(stall_s=stall_s, has_pace=True)
+        patience = patience_with_reading(usual_s=STALL_S, hang_after_s=hang_after_s)
         message = child.answer(board, patience=patience, on_tick=on_tick)
     except ChildDied as exc:
         raise _death(exc, board, logs) from None
@@ -90,6 +101,8 @@ def _hang(exc: ChildHung, pid: int, logs: Path) -> DatasetError:
     """Return the error of a dataset that does not go on, or was stopped."""
     if isinstance(exc, ChildStopped):
         who = "the process that reads the reference"
+        if exc.process.pid != pid:
+            who = who_is(exc.process, trial_pid=None, host_pid=pid)
         return DatasetError(exc.told(who, "examples"), hint=STOPPED_HINT)
     places = _places_now(pid, logs / "stderr.txt")
     stands = f"; it stands in {', '.join(places)}" if places else ""
@@ -97,7 +110,8 @@ def _hang(exc: ChildHung, pid: int, logs: Path) -> DatasetError:
         f"the dataset hangs in one process: {exc.stage.words} made no progress for "
         f"{exc.seconds:.0f} s after {exc.done} examples{stands}"
     )
-    return DatasetError(msg, hint=f"what it printed is in {logs}")
+    hint = f"what it printed is in {logs}; --hang-after TIME waits longer"
+    return DatasetError(msg, hint=hint)
 
 
 def _places_now(pid: int, log: Path) -> list[str]:

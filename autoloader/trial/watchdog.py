@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autoloader.child.stages import Stage
@@ -25,9 +26,6 @@ STALL_S = 30.0
 STALL_BATCHES = 20
 """A hang is no sooner than this many batches' worth of reading in one process."""
 
-LEAST_PACE_S = 60.0
-"""Least time without an example that counts as a hang, once examples came."""
-
 PACES = 20
 """A hang is no sooner than so many times the longest wait for an example so far."""
 
@@ -36,6 +34,9 @@ STOPPED_S = 5.0
 
 STARTING_S = 60.0
 """Most time for which workers that begin with a new interpreter may be at work."""
+
+STARTING_WORKER_S = 10.0
+"""Time more for each of them: they share CPUs, and what they import from."""
 
 AT_WORK_SHARE = 0.05
 """CPU seconds a second of a process that is at work, however loaded the machine."""
@@ -52,6 +53,10 @@ LEAST_PAUSES = 50
 
 READING = frozenset({Stage.READING, Stage.READING_AGAIN})
 """Stages whose units are examples."""
+
+_OURS = (b"autoloader.child", b"from multiprocessing.")
+"""Word by which a child's command is known, which its forks keep; and what stands in
+the program of what `multiprocessing` starts afresh (see `child.spawned`)."""
 
 
 class ChildHung(Exception):  # an event that the caller turns into a value
@@ -97,11 +102,15 @@ class Patience:
 
     stall_s: float
     """Longest time in any stage."""
+    example_s: float | None = None
+    """Longest time without an example, once some came; None: as in any stage."""
     has_pace: bool = False
-    """Whether examples, once they come, tell how long the next may take."""
-    starts_afresh: bool = False
-    """Whether its workers begin with a new interpreter, which counts as progress while
-    they are at work."""
+    """Whether examples, once they come, tell that the next may take longer."""
+    stopped_s: float = STOPPED_S
+    """Longest time for which a process may be stopped."""
+    starting_s: float = 0.0
+    """Most time for which workers that begin with a new interpreter make progress by
+    being at work; 0 where none does."""
 
 
 def patience_with(
@@ -119,10 +128,41 @@ def patience_with(
         batch_s = facts.example_s * (config.batch_size or facts.batch_examples)
         sharing = max(1, config.num_workers)
         stall_s = max(STALL_S, STALL_BATCHES * batch_s * sharing)
-    has_workers = config.num_workers > 0
+    starts_afresh = config.num_workers > 0 and facts.start_method != "fork"
+    starting_s = STARTING_S + STARTING_WORKER_S * config.num_workers
     return Patience(
-        stall_s=stall_s, starts_afresh=has_workers and facts.start_method != "fork"
+        stall_s=stall_s,
+        stopped_s=max(STOPPED_S, hang_after_s or 0.0),
+        starting_s=starting_s if starts_afresh else 0.0,
     )
+
+
+def patience_with_reading(*, usual_s: float, hang_after_s: float | None) -> Patience:
+    """Return the patience with a process that reads a dataset alone.
+
+    Args:
+        usual_s: longest time that it may go without progress, imports included.
+        hang_after_s: what the user says of examples; more holds for imports too. None:
+            nothing.
+    """
+    return Patience(
+        stall_s=max(usual_s, hang_after_s or 0.0),
+        example_s=hang_after_s,
+        has_pace=hang_after_s is None,
+        stopped_s=max(STOPPED_S, hang_after_s or 0.0),
+    )
+
+
+def is_ours(process: ProcessStat) -> bool:
+    """Whether a process is a child of ours or a worker, by its command.
+
+    A program that a dataset runs is its own affair: it may pause it.
+    """
+    try:
+        command = Path(f"/proc/{process.pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+    return any(_OURS[0] == word or _OURS[1] in word for word in command.split(b"\0"))
 
 
 def family_of(pid: int) -> tuple[ProcessStat, ...]:
@@ -138,6 +178,7 @@ class Watchdog:
         pid: the child.
         patience: how long it may go without progress.
         family: tells it and what comes from it, by its id.
+        is_ours: tells whether one of these, other than the child, is a trial or worker.
         clock: tells seconds.
     """
 
@@ -147,18 +188,20 @@ class Watchdog:
         patience: Patience,
         *,
         family: Callable[[int], tuple[ProcessStat, ...]] = family_of,
+        is_ours: Callable[[ProcessStat], bool] = is_ours,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pid = pid
         self._patience = patience
         self._family = family
+        self._is_ours = is_ours
         self._clock = clock
         self._last = clock()
         self._seen: tuple[Stage, int] | None = None
         self._idle_s = 0.0
         self._longest_s = 0.0
         self._excused_s = 0.0
-        self._stopped_at_s: float | None = None
+        self._stopped_at_s: dict[tuple[int, int, float], float] = {}
         self._unseen_s = 0.0  # since processes were looked at
         self._pause_s = LOOK_AFTER_S
         self._cpu_s: dict[int, float] = {}
@@ -177,54 +220,83 @@ class Watchdog:
             return
         self._idle_s += step_s
         self._unseen_s += step_s
-        excused_s = min(self._excused_s, STARTING_S)
-        is_over = self._idle_s - excused_s > self._limit_s(stage)
-        if is_over or self._unseen_s >= self._pause_s:
-            self._look_at_processes(stage, done, is_over=is_over)
-        if is_over:
+        is_due = self._unseen_s >= self._pause_s
+        if not is_due and (not self._is_over() or self._is_starting()):
+            return
+        has_just_stopped = self._look_at_processes()
+        if self._is_over() and not has_just_stopped:
             raise ChildHung(stage, done, self._idle_s)
 
     def _note_progress(self, stage: Stage, done: int) -> None:
-        is_same_stage = self._seen is not None and self._seen[0] == stage
-        longest_s = max(self._longest_s, self._idle_s)
-        self._longest_s = longest_s if is_same_stage else 0.0
+        if self._seen is not None and {self._seen[0], stage} <= READING:
+            self._longest_s = max(self._longest_s, self._idle_s)
         self._seen = (stage, done)
         self._idle_s = self._excused_s = self._unseen_s = 0.0
-        self._stopped_at_s = None
+        self._stopped_at_s = {}
         self._cpu_s = {}
 
-    def _limit_s(self, stage: Stage) -> float:
-        stall_s = self._patience.stall_s
-        has_begun = self._seen is not None and self._seen[1] > 0
-        if not (self._patience.has_pace and stage in READING and has_begun):
-            return stall_s
-        return min(stall_s, max(LEAST_PACE_S, PACES * self._longest_s))
+    def _is_over(self) -> bool:
+        excused_s = min(self._excused_s, self._patience.starting_s)
+        return self._idle_s - excused_s > self._limit_s()
 
-    def _look_at_processes(self, stage: Stage, done: int, *, is_over: bool) -> None:
+    def _limit_s(self) -> float:
+        stage, done = self._seen or (Stage.STARTING, 0)
+        patience = self._patience
+        if stage not in READING or not done:
+            return patience.stall_s
+        limit_s = patience.stall_s if patience.example_s is None else patience.example_s
+        return max(limit_s, PACES * self._longest_s) if patience.has_pace else limit_s
+
+    def _is_starting(self) -> bool:
+        """Whether workers that begin with a new interpreter may be on their way."""
+        stage, done = self._seen or (Stage.STARTING, 0)
+        is_first = stage is Stage.LOADING and not done
+        return self._patience.starting_s > 0 and (
+            is_first or stage is Stage.STARTING_WORKERS
+        )
+
+    def _look_at_processes(self) -> bool:
+        """Look, and return whether one of ours is stopped that was not before."""
         begun, unseen_s = self._clock(), self._unseen_s
         found = self._family(self._pid)
         self._pause_s = max(LOOK_AFTER_S, LEAST_PAUSES * (self._clock() - begun))
         self._unseen_s = 0.0
-        stopped = next((item for item in found if item.state == "T"), None)
-        if stopped is None:
-            self._stopped_at_s = None
-        elif self._stopped_at_s is None:
-            self._stopped_at_s = self._idle_s
-        if stopped is not None and (is_over or self._is_stopped_for_good()):
-            raise ChildStopped(stage, done, self._idle_s, stopped)
-        if self._patience.starts_afresh and stage is Stage.STARTING_WORKERS:
+        if self._is_starting():
             if self._are_at_work(found, unseen_s):
                 self._excused_s += unseen_s
-            self._cpu_s = {item.pid: item.user_s + item.system_s for item in found}
+            self._cpu_s = {item.pid: _used_s(item) for item in found}
+        return self._look_at_stopped(found)
 
-    def _is_stopped_for_good(self) -> bool:
-        at_s = self._stopped_at_s
-        return at_s is not None and self._idle_s - at_s >= STOPPED_S
+    def _look_at_stopped(self, found: tuple[ProcessStat, ...]) -> bool:
+        """Raise where one of ours has been stopped for too long.
+
+        What was let go on in between (`cpulimit` does so) has used the CPU since.
+        """
+        before, self._stopped_at_s = self._stopped_at_s, {}
+        known = {pid for pid, _start, _used in before}
+        for process in found:
+            if process.state != "T":
+                continue
+            if process.pid != self._pid and not self._is_ours(process):
+                continue
+            key = (process.pid, process.start_ticks, _used_s(process))
+            at_s = self._stopped_at_s[key] = before.get(key, self._idle_s)
+            stopped_s = self._idle_s - at_s
+            is_over = self._is_over() and stopped_s > 0
+            if is_over or stopped_s >= self._patience.stopped_s:
+                stage, done = self._seen or (Stage.STARTING, 0)
+                raise ChildStopped(stage, done, stopped_s, process)
+        return any(pid not in known for pid, _start, _used in self._stopped_at_s)
 
     def _are_at_work(self, found: tuple[ProcessStat, ...], unseen_s: float) -> bool:
-        """Whether a process computes, or waits for a CPU; a new one does."""
+        """Whether a process computes, or waits for CPU or disk; a new one does."""
         for process in found:
-            used_s = process.user_s + process.system_s - self._cpu_s.get(process.pid, 0)
-            if process.state == "R" or used_s >= AT_WORK_SHARE * unseen_s:
+            used_s = _used_s(process) - self._cpu_s.get(process.pid, 0)
+            if process.state in "RD" or used_s >= AT_WORK_SHARE * unseen_s:
                 return True
         return False
+
+
+def _used_s(process: ProcessStat) -> float:
+    """Return the CPU seconds that a process has used."""
+    return process.user_s + process.system_s

@@ -2,8 +2,9 @@
 
 Whatever is kept in a file or shown to people has none. Who needs one reads it from the
 environment. What a password is, nobody can tell for sure: here it is what stands in a
-URL between the user's name and `@`, what follows `password=`, and an argument whose own
-name says so.
+URL before `@`, what is given to a name that says so (`password=`, `{"api_key": ...}`,
+`?sig=`), what follows `Bearer`, and an argument with such a name. Every pattern takes
+time in proportion to the text: an exception may carry a whole file.
 """
 
 import re
@@ -16,27 +17,55 @@ from autoloader.values.scope import SourceSpec
 LEFT_OUT = "***"
 """What stands in the place of a password."""
 
-_IN_URL = re.compile(
-    r"(?P<before>[a-z][a-z0-9+.-]*://[^\s/?#:@\[]*:)"
-    # Without slashes, as it has to be; or with them, where no port is meant.
-    r"(?P<password>[^\s/?#]+|(?!\d+[/?#])[^\s@]+)(?=@)",
-    re.IGNORECASE,
+_TOKENS = (
+    "access|api|auth|bearer|github|gitlab|hf|hub|refresh|sas|secret|security|session"
 )
-_AFTER_NAME = re.compile(
-    r"(?P<before>\b(?:\w*_)?(?:password|passwd|pwd)=)"
-    r"(?P<password>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s&;,'\"]+)",
-    re.IGNORECASE,
+"""Of the many tokens of a tokenizer, none is named so."""
+
+_LONG_NAME = (
+    r"[\w-]*(?:password|passwd|passphrase|pwd|secret|authorization"
+    r"|(?:access|account|api|secret)[_-]?key"
+    rf"|(?:{_TOKENS})[_-]?token)"
 )
-_NAME = re.compile(
-    r"(?:\w+_)?(?:password|passwd|pwd|secret|api_?key|secret_key|access_key)"
-    r"|(?:access_|auth_|hf_)?token",
-    re.IGNORECASE,
+_SHORT_NAME = r"(?:token|sig)"
+"""These say so as the name of an argument; in prose, both are common words."""
+
+_NAME = re.compile(rf"{_LONG_NAME}|{_SHORT_NAME}", re.IGNORECASE)
+
+_GIVEN = (
+    r"(?:[bru]{0,2}'(?:[^'\\]|\\.)*'?"  # without its end where a text was cut
+    r'|[bru]{0,2}"(?:[^"\\]|\\.)*"?'
+    r"|\\+[\"'][^\"'\\]*"  # quoted within quotes
+    r"|[^\s&;,'\"\\]+)"
+)
+_QUOTED_NAME_ENDS = r"\\*[\"'](?:[ \t]*=>?[ \t]*|[ \t]*:[ \t]*(?=[bru]{0,2}\\*[\"']))"
+_SCHEME = r"(?:(?:bearer|basic|token)[ \t]+)?"
+"""What may stand before the value of `Authorization:`."""
+
+_PATTERNS = tuple(
+    re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+    for pattern in (
+        r"(?P<before>(?<![a-z0-9+.-])[a-z0-9+.-]*://[^\s/?#:@\[]*:)"
+        # Without slashes, as it has to be; or with them, where no port is meant.
+        r"(?:[^\s/?#]+|(?!\d+[/?#])[^\s@]{1,256})(?=@)",
+        # A user's name that is none, as stores of code take it.
+        r"(?P<before>://)"
+        r"(?:(?:gh[a-z]|github_pat|hf)_|glpat-|(?=[a-z_-]*\d)[\w-]{32})[\w-]*(?=@)",
+        rf"(?P<before>(?<![\w-]){_LONG_NAME}"
+        # A colon and a blank follow words of a sentence, too.
+        rf"(?:{_QUOTED_NAME_ENDS}|[ \t]*={{1,2}}>?[ \t]*|:(?![/ \t\n])){_SCHEME})"
+        rf"{_GIVEN}",
+        rf"(?P<before>(?:^|[{{\[(,;'\"])[ \t]*{_LONG_NAME}:[ \t]+{_SCHEME}){_GIVEN}",
+        rf"(?P<before>(?<![\w-]){_SHORT_NAME}(?:{_QUOTED_NAME_ENDS}|=)){_GIVEN}",
+        rf"(?P<before>[?&][\w-]*signature=){_GIVEN}",
+        r"(?P<before>\b(?:bearer|basic)[ \t]+)(?=[a-z_.~+/=-]*\d)[\w.~+/=-]{12,}",
+    )
 )
 
 
 def without_passwords(text: str) -> str:
     """Return a text in which `***` stands for each password."""
-    for pattern in (_IN_URL, _AFTER_NAME):
+    for pattern in _PATTERNS:
         text = pattern.sub(rf"\g<before>{LEFT_OUT}", text)
     return text
 

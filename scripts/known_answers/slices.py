@@ -15,6 +15,7 @@ import signal
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,20 +82,21 @@ class Slices:
         with path.open("r+b") as file:
             self._held = mmap.mmap(file.fileno(), SIDES * BYTES)
         self._stopped_s = memoryview(self._held).cast("d")
-        self.count = 0
-        """Turns given so far."""
 
     @contextmanager
     def turns(self, roots: tuple[int, int]) -> Iterator[None]:
-        """Stop one side while the other runs, until the block ends."""
+        """Stop one side while the other runs, until the block ends.
+
+        What ended the turns before that is raised then: nothing was in turns since.
+        """
         ended = threading.Event()
-        thread = threading.Thread(target=self._run, args=(roots, ended))
-        thread.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            thread.join()
+        with ThreadPoolExecutor(1) as pool:
+            running = pool.submit(self._run, roots, ended)
+            try:
+                yield
+            finally:
+                ended.set()
+            running.result()
 
     def _run(self, roots: tuple[int, int], ended: threading.Event) -> None:
         sides = [Side(root, place) for place, root in enumerate(roots)]
@@ -107,7 +109,6 @@ class Slices:
                 running.stop()
                 standing.go_on(self._stopped_s)
                 running, standing = standing, running
-                self.count += 1
         finally:
             for side in sides:
                 side.go_on(self._stopped_s)

@@ -3,7 +3,7 @@
     python studies/remote/store.py FOLDER [--port N]
 
 prints its address and answers `GET /KEY` for every file of the folder, `GET /` with the
-list of keys, until its stdin ends or it is interrupted. How long an answer takes
+list of keys, until a pipe on its stdin ends or it is interrupted. How long an answer takes
 depends on the key alone, so that every config waits equally long for the same object.
 Connections are kept, and one thread serves all of them: a store elsewhere would take no
 CPU of this machine, so that this one must take little. Whoever asks belongs elsewhere.
@@ -15,6 +15,7 @@ import contextlib
 import hashlib
 import os
 import signal
+import stat
 import sys
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -126,7 +127,12 @@ def objects_of(folder: Path) -> dict[str, bytes]:
 
 
 async def serve(folder: Path, port: int) -> None:
-    """Serve a folder until stdin ends; the address is the first line on stdout."""
+    """Serve a folder; the address is the first line on stdout.
+
+    Ends when the other end of a pipe on stdin is closed. Whoever started this holds it,
+    and so do all that it forked. Other kinds of stdin are not read: a terminal would
+    stop a store in the background, and a file says nothing about anybody.
+    """
     objects = objects_of(folder)
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: Connection(objects), "127.0.0.1", port)
@@ -136,8 +142,8 @@ async def serve(folder: Path, port: int) -> None:
         if not os.read(sys.stdin.fileno(), 4096):
             ended.set()
 
-    # The other end is held by whoever started this, and by all that it forked.
-    loop.add_reader(sys.stdin.fileno(), look)
+    if stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode):
+        loop.add_reader(sys.stdin.fileno(), look)
     host, bound = server.sockets[0].getsockname()
     print(f"http://{host}:{bound}", flush=True)
     await ended.wait()

@@ -1,6 +1,8 @@
 """What a command hands on: one object without passwords, and what was asked for."""
 
 import json
+import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,24 @@ from autoloader.cli import main
 from autoloader.commands.output import write_json
 from autoloader.errors import UsageError
 from autoloader.tuning import TuneRequest
+
+
+Raising = Callable[[Exception], None]
+
+
+@pytest.fixture
+def raising(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Raising:
+    """Return what makes the tune of a dataset's file end by an exception."""
+
+    def end_by(exc: Exception) -> None:
+        def tune(*_given: Any) -> None:
+            raise exc
+
+        monkeypatch.setattr("autoloader.tuning.tune", tune)
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.py").touch()
+    return end_by
 
 
 def test_an_object_has_no_password(capsys: pytest.CaptureFixture[str]) -> None:
@@ -24,6 +44,62 @@ def test_an_object_has_no_password(capsys: pytest.CaptureFixture[str]) -> None:
         "failed": [{"message": "no answer from postgres://user:***@host/x"}],
         "passed": False,
     }
+
+
+def test_of_an_object_that_cannot_be_written_nothing_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Half of one would be read as another."""
+    with pytest.raises(ValueError, match=r"^Out of range float values are not JSON"):
+        write_json({"passed": True, "rate": math.nan})
+
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("flag", ["--json", "--quiet"])
+def test_an_error_says_no_password(
+    flag: str, raising: Raising, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither the object nor the line on stderr, whether message or hint had one."""
+    hint = "try {'password': 's3cret'}"
+    raising(UsageError("no answer from postgres://user:s3cret@host/x", hint=hint))
+
+    code = main(["tune", "--dataset", "data.py:train", flag])
+
+    said = capsys.readouterr()
+    assert code == 2
+    assert said.err == (
+        "autoloader: no answer from postgres://user:***@host/x\n"
+        "  hint: try {'password': ***}\n"
+    )
+    wanted = {
+        "error": {
+            "kind": "UsageError",
+            "message": "no answer from postgres://user:***@host/x",
+            "hint": "try {'password': ***}",
+        },
+        "exit_code": 2,
+    }
+    assert said.out == (f"{json.dumps(wanted)}\n" if flag == "--json" else "")
+
+
+def test_the_traceback_of_a_bug_says_no_password(
+    raising: Raising, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """People are asked to send it."""
+    raising(ZeroDivisionError("of postgres://user:s3cret@host/x"))
+
+    code = main(["tune", "--dataset", "data.py:train"])
+
+    told = "ZeroDivisionError: of postgres://user:***@host/x"
+    said = capsys.readouterr()
+    assert code == 70
+    assert said.out == ""
+    assert "\nTraceback (most recent call last):\n" in said.err
+    assert said.err.endswith(
+        f"\n{told}\nautoloader: this is a bug of autoloader: {told}\n"
+    )
+    assert "s3cret" not in said.err
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,8 @@ def test_a_store_that_is_asked_too_often_is_named_and_asked_less(
     assert "HTTPError: HTTP Error 429" in many.failure.message
     assert few.status is Status.MEASURED
     reason = (
-        "trial 0 was turned away by the store, and this has at least as many workers"
+        "at least as many workers as 6 workers, prefetch 2, batch 4, which the store "
+        "turned away"
     )
     assert (first.why_not(config(6)), first.why_not(config(8))) == (reason, reason)
     assert second.why_not(config(AT_ONCE)) is None

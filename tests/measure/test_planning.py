@@ -204,3 +204,13 @@ def test_a_cold_pass_over_fewer_batches_than_waves_reads_them_once(
 
     assert plan.total == batches
     assert plan.steady_batches >= 1
+
+
+def test_a_short_limit_is_filled_by_batches_that_are_quickly_read() -> None:
+    """0.9 s of batches of 1 ms are hundreds, not the few waves of the rule."""
+    none = LoaderConfig(num_workers=0, batch_size=10)
+
+    plan = planned(none, limit_s=0.9, known=a_reading(none, batch_s=0.001))
+
+    assert 0.8 < plan.total * 0.001 <= 0.9
+    assert plan.steady_batches > 3 * plan.warm_batches

@@ -185,3 +185,23 @@ def test_configs_of_the_space_are_known() -> None:
     assert config(4) in belief
     assert config(99) not in belief
     assert "4 workers" not in belief
+
+
+def test_repeated_readings_that_scatter_leave_more_open() -> None:
+    """The same mean of six readings says less where they lie 20 % apart."""
+    noisy = [700.0, 1300.0, 800.0, 1250.0, 900.0, 1150.0]
+    mean = math.exp(sum(map(math.log, noisy)) / 6)
+
+    scattered = drawn({config(8): noisy})[config(8)].std()
+    level = drawn({config(8): [mean] * 6})[config(8)].std()
+
+    assert scattered > 3 * level
+    assert 0.05 < scattered < 0.12
+
+
+@pytest.mark.parametrize("seed", [-1, 2**70])
+def test_any_seed_will_do(seed: int) -> None:
+    """PyTorch takes negative ones, so do we."""
+    found = drawn({config(2): [200.0]}, seed=seed)
+
+    assert np.isfinite(found[config(4)]).all()

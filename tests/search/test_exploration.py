@@ -413,6 +413,16 @@ def test_a_search_without_one_measured_config_gives_up(make: Make) -> None:
     assert len(kit.record.outcomes) == HOPELESS
 
 
+def test_a_search_ends_where_only_pytorchs_default_can_be_measured(make: Make) -> None:
+    """Six failures in a row: what fails with workers need not fail for all of them."""
+    runner = by_workers(RATES)
+    runner.wrong = frozenset(item for item in SPACE.configs() if item.num_workers)
+    kit = make(runner)
+
+    assert kit.explore() == "nothing_works"
+    assert len(kit.record.outcomes) == 1 + HOPELESS
+
+
 def test_an_interrupted_search_goes_on_without_repeating_a_trial(make: Make) -> None:
     """The record is the truth; Optuna's journal is rebuilt where it is torn."""
     kit = make(by_workers(RATES))

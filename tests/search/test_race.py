@@ -12,7 +12,6 @@ import pytest
 
 from autoloader.search.race import (
     BACKGROUND_ROUNDS,
-    HOPELESS,
     LEAST_ROUNDS,
     LOOKS,
     Race,
@@ -20,7 +19,7 @@ from autoloader.search.race import (
     is_settled,
     run_race,
 )
-from autoloader.search.selection import LIKELY
+from autoloader.search.selection import HOPELESS, LIKELY
 from autoloader.search.standings import Judgement, Standings
 from autoloader.values.config import LoaderConfig
 from autoloader.values.target import INDIFFERENCE, Target

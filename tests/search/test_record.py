@@ -5,6 +5,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from autoloader.errors import StoredFileError, UsageError
 from autoloader.search.record import Record
 from autoloader.values.config import LoaderConfig
-from autoloader.values.outcome import Outcome, Reading, Status, Verdict
+from autoloader.values.outcome import Failure, Outcome, Reading, Status, Verdict
 
 READING = Reading(
     purpose="search",
@@ -73,6 +74,31 @@ def test_outcomes_are_there_when_the_study_is_opened_again(folder: Path) -> None
 
     with Record(folder) as record:
         assert record.outcomes == (outcome(0), outcome(1))
+
+
+def test_a_failure_is_kept_without_the_passwords_that_it_says(folder: Path) -> None:
+    """In the file and in what is known of it, in its message and in its hint."""
+    failure = Failure(
+        kind="worker_exception",
+        phase="gate",
+        message="no answer from postgres://user:s3cret@host/x",
+        hint="its config was {'password': 's3cret'}",
+    )
+    failed = replace(
+        outcome(0), status=Status.CRASHED, verdict=None, readings=(), failure=failure
+    )
+    kept = replace(
+        failure,
+        message="no answer from postgres://user:***@host/x",
+        hint="its config was {'password': ***}",
+    )
+    with Record(folder) as record:
+        record.add(failed)
+
+        assert record.outcomes == (replace(failed, failure=kept),)
+
+    (line,) = lines_of(folder)
+    assert Outcome.from_dict(line["outcome"]) == replace(failed, failure=kept)
 
 
 def test_a_study_belongs_to_its_owner(folder: Path) -> None:

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoloader.search.selection import (
+    HOPELESS,
     LIKELY,
+    PROBABLE,
     Choice,
     choose,
     knob_between,
@@ -204,6 +206,36 @@ def test_where_one_config_may_meet_it_the_choice_is_undecided() -> None:
             "after 6 rounds it cannot be told whether a config meets 1,000 examples/s; "
             "closest: 1,050 examples/s (2 workers, prefetch 2, batch 64)"
         ),
+    )
+
+
+def test_what_is_hopeless_by_all_readings_leaves_the_target_not_met() -> None:
+    """More rounds were not asked of it: twice the time would end at the same look."""
+    choice = choose(
+        raced({config(1): [500.0] * 6, config(2): UNDECIDED_RATES}),
+        memory={},
+        batch_sizes=BATCH_SIZES,
+        likely={config(1): 0.0, config(2): HOPELESS},
+    )
+
+    assert choice.state == "not_met"
+    assert choice.best == config(2)
+
+
+def test_the_likeliest_is_chosen_where_none_is_likely_enough() -> None:
+    """With four chances in five, and the reason says so."""
+    choice = choose(
+        raced({config(1): UNDECIDED_RATES, config(2): UNDECIDED_RATES[::-1]}),
+        memory={},
+        batch_sizes=BATCH_SIZES,
+        likely={config(1): 0.5, config(2): PROBABLE},
+    )
+
+    assert choice.config == config(2)
+    assert choice.probability == PROBABLE
+    assert choice.reason.startswith(
+        "the likeliest of 2 raced configs to meet 1,000 examples/s, with a probability "
+        "of 0.80 by all readings of the study"
     )
 
 

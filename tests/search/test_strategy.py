@@ -244,16 +244,46 @@ def test_a_higher_rate_is_at_least_as_likely_to_be_enough() -> None:
     assert shares[-1] > 0.95
 
 
-def test_the_users_own_config_may_lie_outside_the_space() -> None:
-    """It is measured, may be raced, and is placed by its simplicity."""
-    own = LoaderConfig.canonical(num_workers=5, prefetch_factor=9, batch_size=64)
+OUTSIDE = LoaderConfig.canonical(num_workers=5, prefetch_factor=9, batch_size=64)
+
+
+def test_what_the_user_does_not_allow_is_measured_for_comparison_only() -> None:
+    """It is neither a finalist by its merits nor the best, and is never chosen."""
+    readings = {config(0): [100.0] * 6, config(2): [200.0] * 6, OUTSIDE: [900.0] * 6}
+
     asked = strategy()
-    asked.propose({config(0): [100.0]})
 
-    readings = {config(0): [100.0] * 6, config(2): [200.0] * 6, own: [900.0] * 6}
+    assert asked.finalists(readings, limit=1) == (config(2),)
+    assert asked.likely(readings)[config(2)] > 0.9
+    assert OUTSIDE not in asked.likely(readings) or not asked.likely(readings)[OUTSIDE]
 
-    assert asked.finalists(readings, limit=1) == (own,)
-    assert asked.likely(readings)[own] > 0.99
+
+def test_a_config_that_may_not_be_chosen_settles_nothing() -> None:
+    """However fast it is: the allowed ones are searched all the same."""
+    only_outside = {OUTSIDE: [5000.0] * 6}
+
+    found = strategy(Target(examples_per_s=300.0)).propose(only_outside)
+
+    assert found is not None
+    assert found.config in CONFIGS
+
+
+def test_a_config_that_serves_all_has_all_of_the_gain() -> None:
+    """A rate in reach asks for one config a truth, a share for two."""
+    question = strategy(Target(examples_per_s=1.0)).propose({OUTSIDE: [5000.0] * 6})
+
+    assert question is not None
+    assert question.config == config(0)
+    assert question.gain == pytest.approx(1.0)
+
+
+def test_the_same_readings_have_the_same_answer() -> None:
+    """Else one look ends a race that the next would have gone on with."""
+    asked = strategy()
+    readings = {config(0): [100.0], config(3): [270.0], config(4): [290.0, 300.0]}
+
+    assert asked.likely(readings) == asked.likely(readings)
+    assert asked.finalists(readings, limit=5) == asked.finalists(readings, limit=5)
 
 
 def test_no_finalist_is_only_there_to_fill_a_place() -> None:

@@ -33,6 +33,21 @@ from autoloader.values.scope import SourceSpec
         ("password='my s\\'t' host=h", "password=*** host=h"),
         ('DB_PASSWORD="my s" next', "DB_PASSWORD=*** next"),
         ("Server=h;Pwd=s;Database=d", "Server=h;Pwd=***;Database=d"),
+        ("{'password': 's3cret', 'n': 3}", "{'password': ***, 'n': 3}"),
+        ('{"api_key":"a b","n":3}', '{"api_key":***,"n":3}'),
+        ('{\\"pwd\\": \\"s\\", \\"n\\": 3}', '{\\"pwd\\": ***\\", \\"n\\": 3}'),
+        ("connect(token=b'abc', n=3)", "connect(token=***, n=3)"),
+        ("password = 'cut of", "password = ***"),
+        ("a: 1\npassword: s3cret\nb: 2", "a: 1\npassword: ***\nb: 2"),
+        ("AccountName=a;AccountKey=b==;x=1", "AccountName=a;AccountKey=***;x=1"),
+        ("https://b/x?sig=a%3D&y=1", "https://b/x?sig=***&y=1"),
+        ("https://b/x?n=1&X-Amz-Signature=ab", "https://b/x?n=1&X-Amz-Signature=***"),
+        ("https://b/x?token=abc", "https://b/x?token=***"),
+        ("https://ghp_x@github.com/a/b", "https://***@github.com/a/b"),
+        (f"https://{'0f' * 20}@h/a", "https://***@h/a"),
+        ("sent Authorization: Bearer 0123.456789ab", "sent Authorization: Bearer ***"),
+        ("{'Authorization': 'Bearer s'}", "{'Authorization': ***}"),
+        ("'Authorization: token s'", "'Authorization: token ***'"),
     ],
 )
 def test_a_password_is_left_out_of_a_text(text: str, shown: str) -> None:
@@ -56,6 +71,13 @@ def test_a_password_is_left_out_of_a_text(text: str, shown: str) -> None:
         "field 'password' is random",
         "tokens=mypackage.data:count",
         "the ratio is 3:4 @ 20 examples",
+        "--arg key holds a password: files have *** in its place",
+        "unexpected token: '}'",
+        "pad_token='[PAD]', eos_token: </s>",
+        "field 'secret': values are random",
+        "design=new signal=3 config: x",
+        "secret://bucket/key",
+        "basic set of 3 examples",
     ],
 )
 def test_a_text_without_a_password_stays_as_it_is(text: str) -> None:
@@ -74,6 +96,15 @@ URL = "postgres://user:secret@host/x"
         ("db_password", "secret", "***"),
         ("API_KEY", "secret", "***"),
         ("token", "hf_secret", "***"),
+        ("api_token", "secret", "***"),
+        ("apiToken", "secret", "***"),
+        ("aws_session_token", "secret", "***"),
+        ("sas_token", "secret", "***"),
+        ("account_key", "secret", "***"),
+        ("passphrase", "secret", "***"),
+        ("authorization", "Bearer secret", "***"),
+        ("sig", "secret", "***"),
+        ("url", "https://ghp_x@github.com/a", "https://***@github.com/a"),
         ("urls", ["s3://b", URL], ["s3://b", "postgres://user:***@host/x"]),
         ("passwords", ["a"], ["a"]),
         ("options", {"password": "s", "n": 3}, {"password": "***", "n": 3}),
@@ -99,6 +130,8 @@ def test_an_argument_is_kept_without_its_password(
         ("root", "/data"),
         ("pad_token", "[PAD]"),
         ("tokenizer", "bert"),
+        ("eos_token", "</s>"),
+        ("signal", "ecg"),
         ("password", ""),
         ("password", None),
         ("secret", True),
@@ -111,6 +144,16 @@ def test_an_argument_without_a_password_is_kept_as_it_is(name: str, value: Any) 
 
     assert as_kept(source) == source
     assert with_passwords(source) == ()
+
+
+@pytest.mark.parametrize(
+    "part", ["0f", "a-", "a_", "a://:b/", "://", "password", "password='", "; ", "\\"]
+)
+def test_a_long_text_takes_no_longer_than_its_length(part: str) -> None:
+    """An exception may carry a whole file; hours would pass if each part met all."""
+    text = part * (300_000 // len(part))
+
+    assert len(without_passwords(text)) <= len(text)
 
 
 def test_plain_values_are_told_without_passwords() -> None:
