@@ -14,8 +14,7 @@ loadtune lives in an environment of its own; without one it is left out:
     python -m venv .venv-loadtune
     .venv-loadtune/bin/pip install torch==2.13.0 loadtune==0.3.0 pillow
 
-Takes a quarter to half an hour a study on two cores. The tables belong in
-studies/README.md.
+Takes a quarter to half an hour a study on two cores.
 """
 
 from __future__ import annotations

@@ -70,7 +70,12 @@ def photo_files(root: Path | None = None) -> list[tuple[Path, int]]:
     return found
 
 
-def make_once(folder: Path, recipe: Recipe, write: Callable[[Path], None]) -> bool:
+def make_once(
+    folder: Path,
+    recipe: Recipe,
+    write: Callable[[Path], None],
+    photos: Path | None = None,
+) -> bool:
     """Make a study's files unless they are there; return whether they were made.
 
     They appear in one step: a maker that is interrupted leaves no half folder, and of
@@ -80,11 +85,14 @@ def make_once(folder: Path, recipe: Recipe, write: Callable[[Path], None]) -> bo
         folder: where they belong. One that another recipe made is replaced.
         recipe: what they depend on.
         write: puts them into an empty folder.
+        photos: folder of the photos that they are cut from; None: the one in the user's
+            cache. Files that were cut from others are replaced.
 
     Raises:
         StudyError: the folder holds something else, or cannot be written.
     """
-    wanted = {"photos": PHOTOS_RECIPE, **recipe}
+    source = PHOTOS_RECIPE if photos is None else str(photos.resolve())
+    wanted = {"photos": source, **recipe}
     if _manifest(folder) == wanted:
         return False
     if folder.exists() and not _is_ours_or_empty(folder):
@@ -179,5 +187,7 @@ def _move_in(work: Path, folder: Path, wanted: Recipe) -> bool:
     except OSError:
         if _manifest(folder) == wanted:  # another maker came first
             return False
+        with contextlib.suppress(OSError):
+            (work / "old").rename(folder)
         raise
     return True

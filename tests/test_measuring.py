@@ -15,6 +15,7 @@ from autoloader.export.readings import readings
 from autoloader.measuring import MeasureRequest, MeasureResult, measure
 from autoloader.report.measure_view import QuietMeasure
 from autoloader.values.config import LoaderConfig
+from autoloader.values.gate import GatePolicy
 from autoloader.values.job import PassPlan, Reference
 from autoloader.values.outcome import Failure, Reading, Status, Verdict
 from autoloader.values.scope import SourceSpec
@@ -272,6 +273,29 @@ def test_what_a_failing_dataset_printed_stays(
         measure(request, a_machine(), QuietMeasure())
 
     assert bool(list(tmp_path.glob(".autoloader/measure-*"))) is stays
+
+
+def test_the_reference_is_given_up_after_what_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--hang-after` is said of all that reads the dataset."""
+    told: list[object] = []
+
+    def fail(*_: object, **keywords: object) -> Reference:
+        told.append(keywords["hang_after_s"])
+        raise DatasetError("fails")
+
+    monkeypatch.setattr(measuring, "read_reference", fail)
+    request = MeasureRequest(
+        source=SourceSpec(spec="data.py:train"),
+        folder=tmp_path / ".autoloader",
+        policy=GatePolicy(hang_after_s=90.0),
+    )
+
+    with pytest.raises(DatasetError):
+        measure(request, a_machine(), QuietMeasure())
+
+    assert told == [90.0]
 
 
 def test_the_reference_knows_the_largest_batch_asked_for(

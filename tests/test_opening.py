@@ -13,6 +13,7 @@ from autoloader.search.budget import Budget
 from autoloader.search.folder import StudyFolder, StudyKey
 from autoloader.search.record import Record
 from autoloader.tuning import TuneRequest
+from autoloader.values.gate import GatePolicy
 from autoloader.values.job import Reference, ReferenceOrder
 from autoloader.values.outcome import Outcome
 from autoloader.values.scope import SourceSpec
@@ -54,12 +55,15 @@ class Study:
     root: Path
     facts: Any = field(default_factory=some_facts)
     orders: list[ReferenceOrder] = field(default_factory=list)
+    hangs_after_s: list[Any] = field(default_factory=list)
+    """What was said of each reference."""
 
     def run(
         self,
         memory_bytes: int | None = None,
         *,
         asked: bool = False,
+        hang_after_s: float | None = None,
         source: SourceSpec = SOURCE,
         spent_s: float = 0.0,
         trials: int = 0,
@@ -71,6 +75,7 @@ class Study:
             target=target,
             out=self.root / "out.yaml",
             is_memory_asked=asked,
+            policy=GatePolicy(hang_after_s=hang_after_s),
         )
         machine, told = a_machine(), Told()
         key = StudyKey.of(
@@ -101,8 +106,9 @@ class Study:
                 record.add(measured(number, config(number), [100.0]))
         return opened, told
 
-    def read(self, order: ReferenceOrder, **_keywords: object) -> Reference:
+    def read(self, order: ReferenceOrder, **keywords: object) -> Reference:
         """Stand in for the process that reads the reference."""
+        self.hangs_after_s.append(keywords["hang_after_s"])
         self.orders.append(order)
         return Reference(
             facts=self.facts, scope=a_scope(), folder=order.folder, seconds=1.0
@@ -134,6 +140,14 @@ def test_an_interrupted_study_goes_on_with_its_trials_and_the_time_left(
     assert [item.number for item in told.outcomes] == [0, 1]
     assert opened.budget.end == 70.0
     assert study.orders[1].request.examples == a_scope().examples
+
+
+def test_the_reference_is_given_up_after_what_is_asked(study: Study) -> None:
+    """`--hang-after` is said of all that reads the dataset."""
+    study.run()
+    study.run(hang_after_s=90.0)
+
+    assert study.hangs_after_s == [None, 90.0]
 
 
 def test_a_study_of_a_dataset_that_has_changed_begins_anew(study: Study) -> None:

@@ -6,13 +6,16 @@ Plain `.npy` without pickle, and JSON. What is in them belongs to those who writ
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from autoloader.errors import StoredFileError
 from autoloader.files import refusals_named
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -24,7 +27,7 @@ def write_array(path: Path, array: NDArray[Any]) -> None:
     Raises:
         StoredFileError: the disk refuses.
     """
-    with refusals_named(path), path.open("wb") as file:
+    with _refusals_named(path), path.open("wb") as file:
         np.save(_Plain(file), array, allow_pickle=False)
 
 
@@ -34,8 +37,23 @@ def write_table(path: Path, table: Any) -> None:
     Raises:
         StoredFileError: the disk refuses.
     """
-    with refusals_named(path):
+    with _refusals_named(path):
         path.write_text(json.dumps(table), encoding="utf-8")
+
+
+@contextmanager
+def _refusals_named(path: Path) -> Iterator[None]:
+    """Name the file that a disk refuses.
+
+    Where its folder is gone, somebody removed it: this pass is lost, the study is not.
+    """
+    try:
+        with refusals_named(path):
+            yield
+    except StoredFileError as exc:
+        if isinstance(exc.__cause__, FileNotFoundError):
+            raise exc.__cause__ from None
+        raise
 
 
 class _Plain:

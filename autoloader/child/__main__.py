@@ -29,8 +29,9 @@ def main(argv: list[str]) -> None:
     serve = {"host": serve_host, "reference": serve_reference}[role]
     with contextlib.suppress(BrokenPipeError):
         serve(int(orders), int(answers))
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):  # which the dataset may have closed
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
     os._exit(0)
 
 

@@ -17,13 +17,32 @@ import threading
 _PR_SET_PDEATHSIG = 1
 
 
-def die_with_parent(parent_pid: int) -> None:
-    """Ask for SIGKILL when the parent dies, and leave at once if it is dead already."""
+def die_with_parent(parent_pid: int, *, may_be_between: bool = False) -> None:
+    """Ask for SIGKILL when the parent dies, and leave at once if it is dead already.
+
+    Args:
+        parent_pid: the process that started this one.
+        may_be_between: whether a program may stand between the two: the script that
+            `multiprocessing.set_executable` names. It is that one's death then.
+    """
     if not sys.platform.startswith("linux"):
         return
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent_pid:
-        os._exit(1)
+    now = os.getppid()
+    if now == parent_pid or (may_be_between and now != 1 and _is_there(parent_pid)):
+        return
+    os._exit(1)
+
+
+def _is_there(pid: int) -> bool:
+    """Whether a process of this number exists."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def pass_on() -> None:

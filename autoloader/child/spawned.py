@@ -35,7 +35,7 @@ def begin(files, parent):
                 exec(compile(source.read(), file, "exec"), known)
     except OSError:
         return
-    known["die_with_parent"](parent)
+    known["die_with_parent"](parent, may_be_between=True)
     known["pass_on"]()
     known["announce_stacks"]()
 begin({files!r}, {parent})

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from autoloader.commands import arguments
 from autoloader.commands.output import write_json
 from autoloader.commands.surroundings import check_surroundings
-from autoloader.commands.tune import MEMORY_SHARE
 from autoloader.errors import UsageError
 from autoloader.units import parse_bytes, parse_duration
 
@@ -75,6 +74,7 @@ def run(args: argparse.Namespace) -> int:
     from autoloader.measuring import measure  # numpy
     from autoloader.report.console import measure_view, print_measure  # rich
     from autoloader.report.measure import MeasureReport
+    from autoloader.values.target import MEMORY_SHARE
 
     machine = read_machine()
     if request.memory_bytes is None:

@@ -16,9 +16,6 @@ from autoloader.units import parse_bytes, parse_duration
 if TYPE_CHECKING:
     import argparse
 
-MEMORY_SHARE = 0.8
-"""Default budget: this part of what cgroup and machine leave now."""
-
 _EXIT = {"met": 0, "not_met": 4, "undecided": 6}
 
 NAME = "tune"
@@ -113,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
     from autoloader.report.console import print_report, view_for  # rich
     from autoloader.report.data import TuneReport
     from autoloader.tuning import TuneRequest, tune  # optuna
-    from autoloader.values.target import Target
+    from autoloader.values.target import MEMORY_SHARE, Target
 
     machine = read_machine()
     asked = request.pop("memory_bytes")

@@ -107,8 +107,8 @@ def _lies_in_shared_memory(path: Path) -> bool:
     """Whether a file lies there, by its path or by the device that it would lie on."""
     if path.is_relative_to(SHARED_MEMORY):
         return True
-    folder = next((item for item in path.parents if item.exists()), None)
-    with suppress(OSError):
+    with suppress(OSError):  # one may not be looked into, or has too long a name
+        folder = next((item for item in path.parents if item.exists()), None)
         return folder is not None and (
             folder.stat().st_dev == SHARED_MEMORY.stat().st_dev
         )

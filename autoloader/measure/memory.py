@@ -88,13 +88,15 @@ class MemoryMeter:
         """Return what the trial takes at this moment; nothing of what has ended.
 
         Raises:
-            UsageError: the system does not show what a process of it takes.
+            UsageError: the system does not show what trial or host take.
         """
         pids = self._family()
+        strict = {self._trial_pid, self._host_pid}
         sets = {
             pid: found
             for pid in pids
-            if (found := process_set(pid, self._root)) is not None
+            if (found := process_set(pid, self._root, is_strict=pid in strict))
+            is not None
         }
         shared = account(pids, self._root)
         own = sum(found.pss_bytes for found in sets.values()) - shared.pss_bytes
@@ -133,11 +135,20 @@ def is_busy(pid: int, root: Path = Path("/")) -> bool:
     return False
 
 
-def process_set(pid: int, root: Path = Path("/")) -> ProcessSet | None:
+def process_set(
+    pid: int, root: Path = Path("/"), *, is_strict: bool = True
+) -> ProcessSet | None:
     """Return the set of a process, None when it has ended.
 
     A helper that runs as another user (by sudo, say) shares no pages with ours: what it
     has resident is what it takes.
+
+    Args:
+        pid: the process.
+        root: root of the file system with `/proc`.
+        is_strict: whether one of this user has to be shown; else what it has resident
+            counts as for a helper. Programs that keep secrets (`ssh-agent`) or have
+            capabilities (`ping`) are shown to nobody.
 
     Raises:
         UsageError: it is ours, and the system does not show what it takes.
@@ -150,7 +161,7 @@ def process_set(pid: int, root: Path = Path("/")) -> ProcessSet | None:
         return None
     status = read_kernel_text(root / "proc" / str(pid) / "status") or ""
     user = re.search(r"^Uid:\s+\d+\s+(\d+)", status, re.MULTILINE)
-    if user is not None and int(user[1]) != os.geteuid():
+    if user is not None and not (is_strict and int(user[1]) == os.geteuid()):
         return parse_status(status)
     path = root / "proc" / str(pid) / "smaps"
     msg = f"the memory of process {pid} cannot be read, {path}: {why_not}"

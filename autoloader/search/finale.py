@@ -131,17 +131,10 @@ class Finale:
                 self._verify(config)
 
     def _to_verify(self, choice: Choice) -> list[LoaderConfig]:
-        """Return the choice, and the fastest, of which a share may be wanted.
-
-        Whatever it takes for the choice; where the time allows for the fastest, which
-        the search has gated.
-        """
-        found = [choice.config or choice.best]
-        if self.budget.left_s >= self._longest_verification_s:
-            found.append(choice.best)
+        """Return the choice, and the fastest, of which a share may be wanted."""
         return [
             config
-            for config in dict.fromkeys(found)
+            for config in dict.fromkeys((choice.config or choice.best, choice.best))
             if config is not None and config not in self._verified
         ]
 

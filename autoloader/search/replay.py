@@ -223,9 +223,7 @@ def finish(setting: Setting) -> Result:
         target=setting.target,
         batch_sizes=table.space.batch_size,
         user_config=None if baseline is None else LoaderConfig.from_dict(baseline),
-        default_config=LoaderConfig(
-            num_workers=0, batch_size=table.space.batch_size[0]
-        ),
+        default_config=table.space.default,
         scope=table.scope,
         budget=setting.budget,
         verify=None,

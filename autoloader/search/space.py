@@ -125,9 +125,10 @@ class Space:
             sorted(found, key=lambda config: simplicity(config, self.batch_size))
         )
 
-    def __contains__(self, config: object) -> bool:
-        """Whether a config may be chosen."""
-        return config in self.configs()
+    @property
+    def default(self) -> LoaderConfig:
+        """What PyTorch takes where nothing is said but a batch size."""
+        return LoaderConfig(num_workers=0, batch_size=self.batch_size[0])
 
 
 def _batch_sizes(
@@ -163,18 +164,16 @@ def incumbents(space: Space, *, facts: DatasetFacts) -> list[tuple[LoaderConfig,
 
     The user's own config and PyTorch's default: a recommendation is held against them.
     """
-    size = space.batch_size[0]
     found: dict[LoaderConfig, str] = {}
 
     def add(config: LoaderConfig, source: str) -> None:
         found.setdefault(config, source)
 
     if facts.baseline is not None:
+        own, size = facts.baseline["batch_size"], space.batch_size[0]
         add(
-            LoaderConfig.from_dict(
-                {**facts.baseline, "batch_size": facts.baseline["batch_size"] or size}
-            ),
+            LoaderConfig.from_dict({**facts.baseline, "batch_size": own or size}),
             "yours",
         )
-    add(LoaderConfig(num_workers=0, batch_size=size), "pytorch_default")
+    add(space.default, "pytorch_default")
     return list(found.items())

@@ -15,6 +15,7 @@ from autoloader.search.space import Space, SpaceRequest
 from autoloader.search.tables import Table
 from autoloader.values.machine import Accelerator, Machine
 from autoloader.values.scope import DatasetFacts, FieldFacts, Scope
+from autoloader.values.target import MEMORY_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,9 +32,6 @@ REREAD = 1.25
 
 MEMORY_OF_A_CORE = 4 * 2**30
 """Bytes of memory that a simulated machine has for each core."""
-
-MEMORY_SHARE = 0.8
-"""Part of the memory that a study may take where nobody says."""
 
 _GPU = Accelerator(
     name="Simulated GPU", kind="cuda", memory_bytes=2**36, driver="simulated"

@@ -283,13 +283,17 @@ def make_tmp() -> Path:
     """Make a temporary folder with a short path, since sockets in it allow 107 bytes.
 
     In `/tmp` where that can be: what TMPDIR names often has a long path. Folders of
-    earlier runs whose process is gone are removed on the way.
+    earlier runs whose process is gone are removed first, wherever they may lie.
 
     Raises:
         UsageError: no folder can be written, or their paths are too long; says which.
     """
     refused = []
-    for root in dict.fromkeys((SHORT_ROOTS[0], *_named_roots(), *SHORT_ROOTS[1:])):
+    roots = dict.fromkeys((SHORT_ROOTS[0], *_named_roots(), *SHORT_ROOTS[1:]))
+    for root in roots:
+        with contextlib.suppress(OSError):
+            _remove_left(root)
+    for root in roots:
         why_not = _too_long(root)
         if why_not is None:
             try:
@@ -297,7 +301,6 @@ def make_tmp() -> Path:
             except OSError as exc:
                 why_not = exc.strerror
             else:
-                _remove_left(root)
                 return Path(made)
         refused.append(f"{root}: {why_not}")
     msg = f"no temporary folder can be made; {'; '.join(refused)}"

@@ -65,7 +65,12 @@ class Child:
     def __init__(self, role: str, *, logs: Path, tmp: Path) -> None:
         self.logs = logs
         orders_read, self._orders = os.pipe()
-        self._answers, answers_write = os.pipe()
+        try:
+            self._answers, answers_write = os.pipe()
+        except OSError:
+            os.close(orders_read)
+            os.close(self._orders)
+            raise
         self._open = [self._orders, self._answers]
         os.set_blocking(self._answers, False)
         command = [

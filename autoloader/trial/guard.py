@@ -27,6 +27,8 @@ from autoloader.values.outcome import Failure
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from autoloader.errors import UsageError
+
 ALARM_SHARE = 0.7
 """Part of the budget from which on the pass itself is weighed."""
 
@@ -79,7 +81,11 @@ class MemoryGuard:
             self._host_bytes = self._weigh(host_pid, None)
 
     def over(self) -> int | None:
-        """Return the bytes that the pass takes if they are too many, else None."""
+        """Return the bytes that the pass takes if they are too many, else None.
+
+        Raises:
+            UsageError: trial or host do not show what they take.
+        """
         budget = self._budget_bytes
         if budget is None:
             return None
@@ -99,6 +105,17 @@ class MemoryGuard:
         """Return the bytes that all programs together have taken since the start."""
         pairs = zip(self._before_bytes, self._left(), strict=False)
         return max((before - now for before, now in pairs), default=0)
+
+    @staticmethod
+    def unread(exc: UsageError, *, phase: str, logs: Path) -> Failure:
+        """Return the failure of a pass whose process hides what it takes."""
+        return Failure(
+            kind="crashed",
+            phase=phase,
+            message=exc.message,
+            hint="it was shown when the pass began: what the dataset runs hid it since",
+            log=str(logs),
+        )
 
     def failure(self, taken_bytes: int, *, phase: str, logs: Path) -> Failure:
         """Return the failure of a pass that was ended for what it took."""

@@ -16,7 +16,7 @@ from autoloader.trial.child import Child, ChildDied
 from autoloader.trial.explaining import MOST_PLACES
 from autoloader.trial.logs import death, stopped, tidy, who_is
 from autoloader.trial.reference import error_of
-from autoloader.trial.watchdog import ChildHung, ChildStopped, Patience
+from autoloader.trial.watchdog import ChildHung, ChildStopped, patience_with_reading
 from autoloader.values.outcome import Failure
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class HostKeeper:
         isolation: `auto` forks where it is safe.
         cpus: CPUs that trials may use; None: all of them.
         book: where sessions are noted.
+        hang_after_s: what the user says of a hang; None: nothing.
     """
 
     def __init__(
@@ -49,12 +50,16 @@ class HostKeeper:
         isolation: Isolation,
         cpus: int | None,
         book: SessionBook,
+        hang_after_s: float | None = None,
     ) -> None:
         self._source = source
         self._reference = reference
         self._wanted = isolation
         self._cpus = cpus
         self._book = book
+        self._patience = patience_with_reading(
+            usual_s=OPEN_STALL_S, hang_after_s=hang_after_s
+        )
         self._host: Child | None = None
         self._board: StageBoard | None = None
         self.why_fresh = "--isolation fresh" if isolation == "fresh" else None
@@ -134,7 +139,7 @@ class HostKeeper:
         self, host: Child, board: StageBoard, order: PassOrder, logs: Path
     ) -> Child | Failure:
         try:
-            message = host.answer(board, patience=Patience(stall_s=OPEN_STALL_S))
+            message = host.answer(board, patience=self._patience)
         except ChildDied as exc:
             failure = death(
                 exc.code, order, logs, board, who="host", kind="start_failed"

@@ -16,7 +16,7 @@ from autoloader.audit.findings import SUSPECTED, with_suspects
 from autoloader.audit.ledger import ReferenceLedger
 from autoloader.audit.policy import apply_policy
 from autoloader.child.stages import StageBoard
-from autoloader.errors import ProtocolError
+from autoloader.errors import ProtocolError, UsageError
 from autoloader.files import refusals_named
 from autoloader.trial.aftercare import (
     SessionBook,
@@ -84,7 +84,12 @@ class ProcessRunner:
         self._watch = SharedMemoryWatch()
         self._book = SessionBook(folder / "sessions.jsonl")
         self._keeper = HostKeeper(
-            source, reference, isolation=isolation, cpus=cpus, book=self._book
+            source,
+            reference,
+            isolation=isolation,
+            cpus=cpus,
+            book=self._book,
+            hang_after_s=self._policy.hang_after_s,
         )
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._book.sweep()
@@ -306,12 +311,16 @@ class ProcessRunner:
         result: dict[str, Any] | Failure | None = None
         try:
             while True:
-                message = host.answer(
-                    board,
-                    patience=patience,
-                    on_tick=self._on_tick,
-                    too_large=guard.over,
-                )
+                try:
+                    message = host.answer(
+                        board,
+                        patience=patience,
+                        on_tick=self._on_tick,
+                        too_large=guard.over,
+                    )
+                except UsageError as exc:
+                    self._end_at_once()
+                    return guard.unread(exc, phase=order.kind, logs=logs)
                 match message["event"]:
                     case "started":
                         self._trial_pid = guard.trial_pid = message["pid"]

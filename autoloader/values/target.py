@@ -17,6 +17,9 @@ CONFIDENCE = 0.95
 INDIFFERENCE = 0.03
 """Share of the target that counts as met: shared machines tell nothing finer."""
 
+MEMORY_SHARE = 0.8
+"""Part of what cgroup and machine leave that may be taken where nobody says."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:

@@ -123,7 +123,7 @@ def make_pictures(root: Path, photos: Path | None = None, count: int = COUNT) ->
         np.save(folder / "labels.npy", [label for _, label in found])
 
     recipe = {"study": "augment", "recipe": RECIPE, "count": count}
-    return make_once(root, recipe, write)
+    return make_once(root, recipe, write, photos)
 
 
 def augment(root: str | None = None, train: bool = True) -> Pictures:

@@ -91,7 +91,7 @@ def make_frames(root: Path, photos: Path | None = None, count: int = COUNT) -> b
         np.save(folder / "labels.npy", [label for _, label in shown])
 
     recipe = {"study": "frames", "recipe": RECIPE, "count": count}
-    return make_once(root, recipe, write)
+    return make_once(root, recipe, write, photos)
 
 
 def frames(root: str | None = None) -> Frames:

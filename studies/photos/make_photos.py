@@ -190,6 +190,8 @@ def _move_in(work: Path, root: Path, count: int) -> bool:
     except OSError:
         if is_finished(root, count):  # another maker came first
             return False
+        with contextlib.suppress(OSError):
+            (work / "old").rename(root)
         raise
     return True
 

@@ -183,7 +183,7 @@ def make_objects(root: Path, photos: Path | None = None, count: int = COUNT) -> 
             path.write_bytes(picture)
 
     recipe = {"study": "remote", "recipe": RECIPE, "count": count}
-    return make_once(root, recipe, write)
+    return make_once(root, recipe, write, photos)
 
 
 def remote(

@@ -3,8 +3,8 @@
     python studies/remote/store.py FOLDER [--port N]
 
 prints its address and answers `GET /KEY` for every file of the folder, `GET /` with the
-list of keys, until a pipe on its stdin ends or it is interrupted. How long an answer takes
-depends on the key alone, so that every config waits equally long for the same object.
+list of keys, until a pipe on its stdin ends or it is interrupted. How long an answer
+takes depends on the key alone, so that every config waits equally long for an object.
 Connections are kept, and one thread serves all of them: a store elsewhere would take no
 CPU of this machine, so that this one must take little. Whoever asks belongs elsewhere.
 """
@@ -126,24 +126,31 @@ def objects_of(folder: Path) -> dict[str, bytes]:
     return {**found, "": "\n".join(found).encode()}
 
 
-async def serve(folder: Path, port: int) -> None:
-    """Serve a folder; the address is the first line on stdout.
+def is_held() -> bool:
+    """Whether stdin is a pipe: whoever started this has the other end.
 
-    Ends when the other end of a pipe on stdin is closed. Whoever started this holds it,
-    and so do all that it forked. Other kinds of stdin are not read: a terminal would
-    stop a store in the background, and a file says nothing about anybody.
+    Other kinds are not read: a terminal would stop a store in the background, and a
+    file or `/dev/null` says nothing of anybody.
     """
+    try:
+        return stat.S_ISFIFO(os.fstat(0).st_mode)
+    except OSError:  # closed
+        return False
+
+
+async def serve(folder: Path, port: int) -> None:
+    """Serve a folder until a pipe on stdin ends; first print the address on stdout."""
     objects = objects_of(folder)
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: Connection(objects), "127.0.0.1", port)
     ended = asyncio.Event()
 
     def look() -> None:
-        if not os.read(sys.stdin.fileno(), 4096):
+        if not os.read(0, 4096):
             ended.set()
 
-    if stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode):
-        loop.add_reader(sys.stdin.fileno(), look)
+    if is_held():  # by that process, and by all that it forked
+        loop.add_reader(0, look)
     host, bound = server.sockets[0].getsockname()
     print(f"http://{host}:{bound}", flush=True)
     await ended.wait()
@@ -156,7 +163,7 @@ def main() -> int:
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     parser.add_argument("--port", type=int, default=0, metavar="N")
     options = parser.parse_args()
-    if not sys.stdin.isatty():  # a study is interrupted: its store ends with it
+    if is_held():  # a study is interrupted: its store ends with it
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(serve(options.folder, options.port))

@@ -88,7 +88,7 @@ def make_shards(root: Path, photos: Path | None = None, count: int = COUNT) -> b
                     _add(archive, f"{number:06d}.cls", str(label).encode())
 
     recipe = {"study": "stream", "recipe": RECIPE, "count": count}
-    return make_once(root, recipe, write)
+    return make_once(root, recipe, write, photos)
 
 
 def stream(root: str | None = None) -> Shards:

@@ -68,3 +68,11 @@ def test_a_full_device_is_named_in_its_own_words() -> None:
         write_array(Path("/dev/full"), np.zeros(1000, np.uint64))
 
     assert found.value.message == "/dev/full cannot be used: No space left on device"
+
+
+def test_a_folder_that_was_removed_is_no_fault_of_the_disk(tmp_path: Path) -> None:
+    """Whoever removed it took this pass; the study goes on."""
+    with pytest.raises(FileNotFoundError):
+        write_array(tmp_path / "gone" / "a.npy", np.arange(3))
+    with pytest.raises(FileNotFoundError):
+        write_table(tmp_path / "gone" / "t.json", [1])

@@ -123,6 +123,21 @@ def test_a_full_disk_does_not_hide_what_was_raised(
     assert found["failure"]["message"] == "ValueError: the index is damaged"
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_closed_log_does_not_hide_what_was_raised(
+    is_there: bool, ending: Ending, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dataset may close or take away what errors are printed to."""
+    closed = io.StringIO()
+    closed.close()
+    monkeypatch.setattr(sys, "stderr", closed if is_there else None)
+
+    host._flush()
+    found = ending(ValueError("the index is damaged"), tmp_path)
+
+    assert found["failure"]["message"] == "ValueError: the index is damaged"
+
+
 def test_what_is_ours_and_finds_no_room_is_no_failure_of_the_trial(
     ending: Ending, tmp_path: Path
 ) -> None:

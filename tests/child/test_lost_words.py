@@ -33,7 +33,8 @@ class Bad(Dataset):
 if __name__ == "__main__":
     keep_lost_words()
     keep_lost_words()
-    kind = {"local": Local, "plain": ValueError}[sys.argv[1]]
+    kind = {"local": Local, "plain": ValueError, "closed": Local}[sys.argv[1]]
+    if sys.argv[1] == "closed": sys.stderr.close()
     timeout = 0 if sys.argv[1] == "plain" else 3
     loader = DataLoader(
         Bad(kind), batch_size=8, num_workers=2, timeout=timeout,
@@ -70,9 +71,13 @@ def test_the_one_example_that_raised_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_exception_that_cannot_be_sent_is_printed(tmp_path: Path) -> None:
-    """PyTorch drops it, and the loader waits until its own timeout."""
-    done = run(tmp_path, "local")
+@pytest.mark.parametrize("kind", ["local", "closed"])
+def test_an_exception_that_cannot_be_sent_is_printed(kind: str, tmp_path: Path) -> None:
+    """PyTorch drops it, and the loader waits until its own timeout.
+
+    It is printed to the log itself where the dataset has closed `sys.stderr`.
+    """
+    done = run(tmp_path, kind)
 
     lost = lost_raised(done.stderr)
     assert lost is not None

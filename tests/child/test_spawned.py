@@ -1,11 +1,13 @@
 """What begins with a new interpreter ends with its parent, and tells where it is."""
 
+import ctypes
 import os
 import signal
 import subprocess
 import sys
 from multiprocessing import util
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -48,8 +50,21 @@ def is_alive(pid: int) -> bool:
     return found is not None and found.state not in "ZX"
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-@pytest.mark.parametrize("stuck", ["runs", "unpickles"])
+def tells_where_it_is(pid: int) -> bool:
+    """Whether a process has run what is put before its program."""
+    return catches_signal(pid, signal.SIGUSR2)
+
+
+@pytest.mark.parametrize(
+    ("method", "stuck"),
+    [
+        ("fork", "runs"),  # nothing is unpickled there
+        ("spawn", "runs"),
+        ("spawn", "unpickles"),
+        ("forkserver", "runs"),
+        ("forkserver", "unpickles"),
+    ],
+)
 def test_stuck_workers_end_with_a_killed_parent(
     method: str, stuck: str, tmp_path: Path
 ) -> None:
@@ -62,11 +77,8 @@ def test_stuck_workers_end_with_a_killed_parent(
     assert parent.stdout is not None
     pids = [int(word) for word in parent.stdout.readline().split()]
     try:
-        asked_first = [
-            wait_for(lambda pid=pid: catches_signal(pid, signal.SIGUSR2), "a start")  # type: ignore[misc]
-            for pid in pids
-            if method != "fork"
-        ]
+        if method != "fork":
+            wait_for(lambda: all(map(tells_where_it_is, pids)), "their start")
 
         parent.kill()
         parent.wait()
@@ -80,7 +92,76 @@ def test_stuck_workers_end_with_a_killed_parent(
             if is_alive(pid):
                 os.kill(pid, signal.SIGKILL)
     assert len(pids) == 2
-    assert all(asked_first)
+
+
+WRAPPED = """
+import multiprocessing
+import sys
+
+from autoloader.child.spawned import begin_spawned_as_forked
+
+
+if __name__ == "__main__":
+    begin_spawned_as_forked()
+    multiprocessing.set_executable(sys.argv[1])
+    worker = multiprocessing.get_context("spawn").Process(target=print, args=("runs",))
+    worker.start()
+    worker.join()
+    print(worker.exitcode)
+"""
+
+
+@pytest.mark.slow
+def test_a_worker_behind_a_script_runs(tmp_path: Path) -> None:
+    """`multiprocessing.set_executable` may name one that does not `exec` Python."""
+    script, wrapper = tmp_path / "script.py", tmp_path / "wrapper"
+    script.write_text(WRAPPED, encoding="utf-8")
+    wrapper.write_text(f'#!/bin/sh\n{sys.executable} "$@"\nexit $?\n')
+    wrapper.chmod(0o700)
+
+    done = subprocess.run(
+        [sys.executable, str(script), str(wrapper)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+
+    assert done.stdout.split() == ["runs", "0"]
+
+
+@pytest.mark.parametrize(
+    ("now", "is_there", "may_be_between", "stays"),
+    [
+        (7, True, False, True),
+        (8, True, False, False),
+        (8, True, True, True),
+        (8, False, True, False),
+        (1, True, True, False),
+    ],
+)
+def test_who_has_lost_its_parent_leaves(
+    now: int,
+    is_there: bool,
+    may_be_between: bool,
+    stays: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its parent is another by then, unless one stood between from the start."""
+    left: list[int] = []
+
+    def look(_pid: int, _signal: int) -> None:
+        if not is_there:
+            raise ProcessLookupError
+
+    monkeypatch.setattr(ctypes, "CDLL", MagicMock())  # asks nothing of the kernel
+    monkeypatch.setattr(os, "getppid", lambda: now)
+    monkeypatch.setattr(os, "kill", look)
+    monkeypatch.setattr(os, "_exit", left.append)
+
+    lifeline.die_with_parent(7, may_be_between=may_be_between)
+
+    assert left == ([] if stays else [1])
 
 
 def test_the_resource_tracker_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,15 +16,17 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
-from autoloader.child.stages import StageBoard
+from autoloader.child.stages import Stage, StageBoard
 from autoloader.child.weighing import (
     accelerator_bytes,
     is_last,
+    memory_pass,
     pinned_bytes,
     steady,
     wait_until_full,
 )
 from autoloader.measure.memory import MemoryMeter, Weight
+from autoloader.values.config import LoaderConfig
 
 pytestmark = pytest.mark.alone  # what others run moves what is weighed
 
@@ -233,6 +235,29 @@ def test_batches_that_are_pinned_already_lie_in_another_queue(
     )
 
     assert wait_until_full(iterator, board)
+
+
+def test_each_epoch_says_that_it_starts_workers(board: StageBoard) -> None:
+    """They may begin with a new interpreter, which takes long on a loaded machine."""
+    stood: list[Stage] = []
+    context: Any = SimpleNamespace(
+        order=SimpleNamespace(
+            config=LoaderConfig.canonical(num_workers=0, batch_size=1),
+            examples=3,
+            epochs=2,
+        ),
+        board=board,
+        host_pid=None,
+        entries=lambda: range(3),
+        loader=lambda _entries: DataLoader(TensorDataset(torch.arange(3))),
+        most_batches=lambda: None,
+        calls=SimpleNamespace(begin=lambda _number: stood.append(board.read()[0])),
+    )
+
+    found = memory_pass(context)
+
+    assert stood == [Stage.STARTING_WORKERS] * 2
+    assert len(found["epoch_end_bytes"]) == 2
 
 
 def a_library(

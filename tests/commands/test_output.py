@@ -13,7 +13,6 @@ from autoloader.commands.output import write_json
 from autoloader.errors import UsageError
 from autoloader.tuning import TuneRequest
 
-
 Raising = Callable[[Exception], None]
 
 

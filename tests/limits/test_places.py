@@ -335,11 +335,11 @@ def test_a_module_of_the_working_folder_is_found_on_a_safe_path(tmp_path: Path) 
 
 @pytest.mark.full
 def test_a_tune_gets_along_with_few_open_files(tmp_path: Path) -> None:
-    """What would need more of them is refused before it runs, by its name."""
+    """As few as 128 are enough for two workers: nothing fails, nothing is refused."""
     ran = tune(tmp_path, "Small", "--fresh", prefix=open_files(128))
 
     assert ran.code in {0, 4, 6}, ran.err
-    assert {item["code"] for item in ran.result["failed"]} <= {"descriptors_exhausted"}
+    assert ran.result["failed"] == []
 
 
 @pytest.mark.slow

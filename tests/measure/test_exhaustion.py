@@ -105,6 +105,19 @@ def test_a_file_says_by_where_it_lies_what_is_full(
     assert by_device.kind == "shared_memory_full"
 
 
+def test_a_file_that_cannot_be_looked_for_hides_no_cause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its name is too long for any system."""
+    shared_memory(monkeypatch, free=60 * MIB)
+    path = f"/data/{'x' * 5000}/cache.bin"
+
+    found = ran_out(f"[Errno 28] No space left on device: '{path}'")
+
+    assert found.kind == "disk_full"
+    assert found.message.endswith(f": no room for {path}")
+
+
 def test_a_full_folder_is_named_where_no_file_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

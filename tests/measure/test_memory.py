@@ -179,13 +179,13 @@ UNREADABLE = (
 
 def test_a_process_that_is_not_shown_is_never_taken_for_nothing(root: Path) -> None:
     """A kernel that keeps no sets, say: a weight without it would be too small."""
-    (root / f"proc/{WORKER}/smaps_rollup").unlink()
+    (root / f"proc/{TRIAL}/smaps_rollup").unlink()
 
     with pytest.raises(UsageError) as caught:
         MemoryMeter(trial_pid=TRIAL, host_pid=HOST, root=root).weigh()
 
     assert str(caught.value) == (
-        f"the memory of process {WORKER} cannot be read, {root}/proc/{WORKER}/smaps: "
+        f"the memory of process {TRIAL} cannot be read, {root}/proc/{TRIAL}/smaps: "
         "No such file or directory"
     )
     assert caught.value.hint == UNREADABLE
@@ -202,11 +202,18 @@ def test_where_no_process_is_shown_nothing_is_known(tmp_path: Path) -> None:
     )
 
 
-def test_a_helper_of_another_user_counts_as_what_it_has_resident(root: Path) -> None:
-    """A dataset may run a program with rights of its own; its status is for all."""
+@pytest.mark.parametrize("other", [0, 1])
+def test_a_helper_that_is_not_shown_counts_as_what_it_has_resident(
+    other: int, root: Path
+) -> None:
+    """A dataset may run a program with rights or secrets of its own.
+
+    `sudo` is another user's, `ssh-agent` and `ping` are this one's: their status is for
+    all.
+    """
     folder = root / "proc" / str(ORPHAN)
     (folder / "smaps_rollup").unlink()
-    user = os.geteuid() + 1
+    user = os.geteuid() + other
     (folder / "status").write_text(
         f"Name:\tsudo\nUid:\t{os.getuid()}\t{user}\t{user}\t{user}\n"
         f"VmRSS:\t {30 * KIB} kB\nRssAnon:\t {7 * KIB} kB\nRssFile:\t {23 * KIB} kB\n"
@@ -231,12 +238,14 @@ reading, writing = os.pipe()
 pid = os.fork()
 if pid == 0:
     ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE, as setcap has it
+    taken = b"1" * (32 << 20)
     os.write(writing, b"x")
     signal.pause()
 os.read(reading, 1)
 print(pid)
 try:
-    print(MemoryMeter(trial_pid=os.getpid(), host_pid=None).weigh().total_bytes)
+    host = pid if sys.argv[2] == "trial" else None
+    print(MemoryMeter(trial_pid=os.getpid(), host_pid=host).weigh().total_bytes)
 except UsageError as exc:
     print(exc)
 os.kill(pid, 9)
@@ -246,18 +255,25 @@ os.waitpid(pid, 0)
 
 
 @linux_only
-def test_a_process_that_none_may_look_into_is_no_small_one() -> None:
-    """The system refuses its set, and tells that it lives."""
+@pytest.mark.parametrize("which", ["trial", "helper"])
+def test_a_process_that_none_may_look_into_is_no_small_one(which: str) -> None:
+    """The system refuses its set, and tells that it lives.
+
+    A trial is not weighed without; a helper counts as what it has resident.
+    """
     root = Path(__file__).parents[2]
 
     done = subprocess.run(
-        [sys.executable, "-c", NOT_FOR_OTHERS, str(root)],
+        [sys.executable, "-c", NOT_FOR_OTHERS, str(root), which],
         capture_output=True,
         text=True,
         check=True,
     )
 
     pid, said = done.stdout.splitlines()
+    if which == "helper":
+        assert int(said) > 32 * MIB
+        return
     assert said == (
         f"the memory of process {pid} cannot be read, /proc/{pid}/smaps: "
         "Permission denied"

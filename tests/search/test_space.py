@@ -40,7 +40,7 @@ def test_the_users_own_config_is_tried_first() -> None:
 
     first = incumbents(SPACE, facts=some_facts(baseline=own))
 
-    assert own not in SPACE
+    assert own not in SPACE.configs()
     assert first == [(own, "yours"), (DEFAULT, "pytorch_default")]
 
 

@@ -1,9 +1,11 @@
 """Files of a study appear once, whole, and only in a folder that is theirs."""
 
 import errno
+import importlib
 import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,12 +20,21 @@ from studies.making import (
 )
 from tests.studies.reading import digests, times
 
+Rename = Callable[[Path, Path], Path]
+
 RECIPE = {"study": "frames", "recipe": 1, "count": 2}
 
 
 def write(folder: Path) -> None:
     """Write one file."""
     (folder / "frames.bin").write_bytes(b"frames")
+
+
+def refusing_new(path: Path, target: Path, rename: Rename = Path.rename) -> Path:
+    """Rename as the system does, but nothing that was just made."""
+    if path.name == "new":
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+    return rename(path, target)
 
 
 def test_files_are_made_once(tmp_path: Path) -> None:
@@ -49,6 +60,53 @@ def test_another_recipe_replaces_the_files(tmp_path: Path) -> None:
         "frames.bin",
         "manifest.json",
     ]
+    assert list(tmp_path.iterdir()) == [root]
+
+
+def test_files_cut_from_other_photos_are_replaced(tmp_path: Path) -> None:
+    """Those of the cache and those of a folder have the same recipe."""
+    root, photos = tmp_path / "frames", tmp_path / "photos"
+    make_once(root, RECIPE, write)
+
+    assert make_once(root, RECIPE, write, photos)
+    assert not make_once(root, RECIPE, write, photos)
+    assert make_once(root, RECIPE, write, tmp_path / "others")
+    assert make_once(root, RECIPE, write)
+
+
+def test_old_files_stay_where_new_ones_cannot_be_moved_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are put back; nothing else is left beside them."""
+    root = tmp_path / "frames"
+    make_once(root, RECIPE, write)
+    before = digests(root)
+    monkeypatch.setattr(Path, "rename", refusing_new)
+    said = f"files cannot be written to {root}: {os.strerror(errno.EIO)}"
+
+    with pytest.raises(StudyError, match=f"^{re.escape(said)}$"):
+        make_once(root, {**RECIPE, "recipe": 2}, write)
+
+    assert digests(root) == before
+    assert list(tmp_path.iterdir()) == [root]
+
+
+def test_old_photos_stay_where_new_ones_cannot_be_moved_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the files of the other studies do."""
+    photos = importlib.import_module("make_photos")  # found by studies.making alone
+    root = tmp_path / "photos"
+    photos.make_photos(root, 10)
+    before = digests(root)
+    monkeypatch.setattr(Path, "rename", refusing_new)
+    said = f"the photos cannot be written to {root}: {os.strerror(errno.EIO)}"
+
+    with pytest.raises(photos.PhotosError, match=f"^{re.escape(said)}$"):
+        photos.make_photos(root, 11)
+
+    assert len(before) == 11
+    assert digests(root) == before
     assert list(tmp_path.iterdir()) == [root]
 
 

@@ -215,6 +215,32 @@ def test_a_store_ends_when_its_study_is_killed(root: Path) -> None:
     assert wait_for(lambda: ends(process_id), "the end of the store")
 
 
+@pytest.mark.parametrize("kind", ["file", "null", "terminal", "closed"])
+def test_a_store_serves_until_it_is_interrupted_where_stdin_is_no_pipe(
+    kind: str, root: Path
+) -> None:
+    """In the background of a terminal, say, whose input it must not read."""
+    held, stdin = os.openpty() if kind == "terminal" else (None, None)
+    if kind in {"file", "null"}:
+        stdin = os.open(STORE if kind == "file" else os.devnull, os.O_RDONLY)
+    start = ["sh", "-c", 'exec "$@" <&-', "sh"] if kind == "closed" else []
+    with subprocess.Popen(
+        [*start, sys.executable, STORE, root / OBJECTS],
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        found = len(Objects(url)) if url else 0
+        process.send_signal(signal.SIGINT)
+        code = process.wait()
+    for number in {held, stdin} - {None}:
+        os.close(int(number or 0))
+
+    assert (found, code) == (COUNT, 0)
+
+
 def test_a_forked_process_does_not_end_the_store(root: Path) -> None:
     """It belongs to the process that started it: a worker's end ends nothing."""
     store = LocalStore(root / OBJECTS)

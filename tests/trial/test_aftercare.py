@@ -466,6 +466,25 @@ def test_only_folders_of_runs_that_are_gone_are_removed(root: Path) -> None:
     assert set(root.iterdir()) == {own, newest, *others, open_to_all, link}
 
 
+def test_folders_that_are_left_anywhere_are_removed(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An earlier run may have found no room in the first place."""
+    named = root / "named"
+    monkeypatch.setenv("TMPDIR", str(named))
+    _, namespace = aftercare._prefix().removeprefix("autoloader-").split("-")[:2]
+    left = [
+        folder / f"autoloader-{dead_pid()}-{namespace}-abcd_123"
+        for folder in (root, named, root / "var")
+    ]
+    for folder in left:
+        folder.mkdir(mode=0o700, parents=True)
+
+    make_tmp()
+
+    assert not [folder for folder in left if folder.exists()]
+
+
 def test_a_folder_that_is_named_is_taken_where_the_systems_own_cannot_be(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -93,6 +93,25 @@ def test_a_child_that_cannot_be_started_leaves_nothing_open(
     assert descriptors() == before
 
 
+def test_a_machine_without_a_second_pipe_leaves_nothing_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit of open files is reached between the two."""
+    before = descriptors()
+    pipes = [os.pipe]
+
+    def pipe() -> tuple[int, int]:
+        if pipes:
+            return pipes.pop()()
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(os, "pipe", pipe)
+    with pytest.raises(OSError, match="Too many open files"):
+        Child("host", logs=tmp_path, tmp=tmp_path)
+
+    assert descriptors() == before
+
+
 def test_a_child_is_watched_where_no_descriptor_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from autoloader.errors import UsageError
 from autoloader.trial.guard import (
     MemoryGuard,
     kernel_kills,
@@ -172,6 +173,22 @@ def test_the_failure_says_what_was_taken(tmp_path: Path) -> None:
         "it took 1.2 GiB when it was ended; the budget is 1.0 GiB"
     )
     assert failure.hint == "raise --memory, or allow fewer workers"
+
+
+def test_a_pass_that_hides_what_it_takes_is_a_failure_of_its_own(
+    tmp_path: Path,
+) -> None:
+    """The study goes on with others: it was shown when the pass began."""
+    exc = UsageError("the memory of process 7 cannot be read", hint="of the system")
+
+    failure = MemoryGuard.unread(exc, phase="timed", logs=tmp_path)
+
+    assert (failure.status, failure.phase) == (Status.CRASHED, "timed")
+    assert failure.message == "the memory of process 7 cannot be read"
+    assert failure.hint == (
+        "it was shown when the pass began: what the dataset runs hid it since"
+    )
+    assert failure.log == str(tmp_path)
 
 
 MEMINFO = "MemTotal: 1000 kB\nMemFree: 10 kB\nMemAvailable: 400 kB\n"

@@ -39,6 +39,7 @@ def process(pid: int, name: str) -> ProcessStat:
         (12, "pt_data_worker", 11, "a worker's process (12)"),
         (12, "ffmpeg", 11, "a program that the dataset runs ('ffmpeg', 12)"),
         (10, "python", None, "the host's process"),
+        (12, "python", None, "a process that the dataset started (12)"),
     ],
 )
 def test_a_process_is_named_as_people_know_it(

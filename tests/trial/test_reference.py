@@ -5,11 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from autoloader.errors import DatasetError, StoredFileError
+from autoloader.child.stages import Stage
+from autoloader.errors import DatasetError, StoredFileError, UsageError
+from autoloader.measure.proc import ProcessStat
+from autoloader.trial import reference as subject
 from autoloader.trial import watchdog
 from autoloader.trial.child import Child
+from autoloader.trial.guard import MemoryGuard
 from autoloader.trial.reference import STALL_S, read_reference
 from autoloader.trial.runner import ProcessRunner
+from autoloader.trial.watchdog import ChildStopped
 from autoloader.values.config import LoaderConfig
 from autoloader.values.job import Reference, ReferenceOrder
 from autoloader.values.outcome import Failure
@@ -22,7 +27,7 @@ LENGTH = 600
 ALONE = LoaderConfig.canonical(num_workers=0, batch_size=8)
 
 
-def read(name: str, root: Path) -> Reference:
+def read(name: str, root: Path, hang_after_s: float | None = None) -> Reference:
     """Return the reference of a dataset in trouble."""
     for folder in ("reference", "logs", "tmp"):
         (root / folder).mkdir()
@@ -31,7 +36,9 @@ def read(name: str, root: Path) -> Reference:
         request=ScopeRequest(),
         folder=str(root / "reference"),
     )
-    return read_reference(order, logs=root / "logs", tmp=root / "tmp")
+    return read_reference(
+        order, logs=root / "logs", tmp=root / "tmp", hang_after_s=hang_after_s
+    )
 
 
 def runner(name: str, reference: Reference, root: Path) -> ProcessRunner:
@@ -63,22 +70,47 @@ def test_a_stopped_reference_is_named_within_seconds(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("pid", "name", "who"),
+    [
+        (7, "python", "the process that reads the reference"),
+        (9, "python", "a process that the dataset started (9)"),
+    ],
+)
+def test_the_very_process_that_is_stopped_is_named(
+    pid: int, name: str, who: str, tmp_path: Path
+) -> None:
+    """A dataset may have started one of its own, with `multiprocessing`."""
+    process = ProcessStat(
+        pid=pid, name=name, state="T", parent_pid=1, group_id=7, session_id=7,
+        user_s=0.0, system_s=0.0, threads=1, start_ticks=1,
+    )  # fmt: skip
+    event = ChildStopped(Stage.READING, 12, 5.2, process)
+
+    found = subject._hang(event, 7, tmp_path)
+
+    assert found.message == (
+        f"{who} was stopped by a signal (SIGSTOP) while reading, after 12 examples, "
+        "and did not go on for 5 s"
+    )
+
+
 @pytest.mark.slow
 def test_a_reference_that_hangs_tells_where_it_stands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    """In the user's code, and long before an import would be given up."""
-    monkeypatch.setattr(watchdog, "LEAST_PACE_S", 3.0)
-
+    """In the user's code, and as soon as the user says."""
     with pytest.raises(DatasetError) as found:
-        read("Waits", tmp_path)
+        read("Waits", tmp_path, hang_after_s=3.0)
 
     assert re.fullmatch(
         r"the dataset hangs in one process: reading( again)? made no progress for "
         r"\d+ s after \d+ examples; it stands in wait_for_store \(troubled\.py:\d+\)",
         found.value.message,
     ), found.value.message
-    assert found.value.hint == f"what it printed is in {tmp_path / 'logs'}"
+    assert found.value.hint == (
+        f"what it printed is in {tmp_path / 'logs'}; --hang-after TIME waits longer"
+    )
 
 
 @pytest.mark.slow
@@ -125,6 +157,25 @@ def test_a_disk_that_takes_no_ledger_of_a_trial_ends_the_study(tmp_path: Path) -
 
     path = tmp_path / "trials" / "0001-gate" / "arrived_batches.npy"
     assert found.value.message == f"{path} cannot be used: File too large"
+
+
+@pytest.mark.slow
+def test_a_trial_that_hides_what_it_takes_is_an_outcome(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its memory cannot be told any more: it is ended, as one that is too large is."""
+    reference = read("WaitsInTrial", tmp_path)
+
+    def refuse(_guard: MemoryGuard) -> int:
+        raise UsageError("the memory of process 7 cannot be read")
+
+    monkeypatch.setattr(MemoryGuard, "over", refuse)
+    with runner("WaitsInTrial", reference, tmp_path) as trials:
+        found = trials.gate(ALONE, examples=LENGTH)
+
+    assert isinstance(found, Failure)
+    assert (found.kind, found.phase) == ("crashed", "gate")
+    assert found.message == "the memory of process 7 cannot be read"
 
 
 @pytest.mark.full

@@ -51,6 +51,18 @@ class Waits(Plain):
         threading.Event().wait()
 
 
+class WaitsInTrial(Waits):
+    """The same, once the reference is read: in a process that is forked."""
+
+    def __init__(self) -> None:
+        self.builder = os.getpid()
+
+    def wait_for_store(self) -> None:
+        """Wait for an answer that this process does not get."""
+        if os.getpid() != self.builder:
+            super().wait_for_store()
+
+
 class SmallFiles(Plain):
     """Lets its process write no file of more than 4,000 bytes: a ledger is longer."""
 
