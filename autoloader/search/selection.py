@@ -32,8 +32,8 @@ does not count as open."""
 
 PROBABLE = 0.8
 """The same for the likeliest one, where no other is likely enough. Held against the
-truth in 1,200 replayed studies with 2 to 15 % of noise (search.replay), 92 % of the raced
-configs between 0.8 and 0.95 met the target, and 99 % of those above."""
+truth in 1,200 replayed studies with 2 to 15 % of noise (`search.replay`), 92 % of the
+raced configs between 0.8 and 0.95 met the target, and 99 % of those above."""
 
 KNOBS = (
     "num_workers",
