@@ -106,7 +106,7 @@ class Strategy:
         """
         if not set(self.configs) - readings.keys() - set(excluded):
             return None
-        question = self._question(readings, excluded)
+        question = self._question(readings, excluded, among=self.configs)
         untried = question.allowed & ~question.tried
         unserved = question.unserved_by(question.tried)
         share = float(1 - unserved.served.mean())
@@ -134,7 +134,7 @@ class Strategy:
         """
         if not self._choosable(readings, excluded):
             return ()
-        question = self._question(readings, excluded).of_the_tried()
+        question = self._question(readings, excluded, among=readings)
         able = question.allowed
         chosen = np.zeros_like(able)
         found: list[LoaderConfig] = []
@@ -160,7 +160,7 @@ class Strategy:
         """
         if not self._choosable(readings, excluded):
             return {}
-        question = self._question(readings, excluded).of_the_tried()
+        question = self._question(readings, excluded, among=readings)
         found = question.meeting()
         return {
             config: float(share)
@@ -178,7 +178,10 @@ class Strategy:
         self,
         readings: Mapping[LoaderConfig, Sequence[float]],
         excluded: Collection[LoaderConfig],
+        *,
+        among: Collection[LoaderConfig],
     ) -> _Question:
+        """Return the question of which config to choose, out of some."""
         belief = self._belief
         if belief is None or not all(key in belief for key in readings):
             found = sorted(
@@ -186,7 +189,7 @@ class Strategy:
                 key=lambda config: simplicity(config, self.batch_sizes),
             )
             belief = self._belief = Belief(found, self.model, seed=self.seed)
-        may = set(self.configs) - set(excluded)
+        may = set(self.configs) & set(among) - set(excluded)
         return _Question(
             configs=belief.configs,
             draws=belief.draw(readings),
@@ -217,8 +220,7 @@ class _Question:
         target: Target,
     ) -> None:
         self.configs, self.tried, self.allowed = configs, tried, allowed
-        self._target = target
-        self._draws = draws = np.where(allowed, draws, -np.inf)
+        draws = np.where(allowed, draws, -np.inf)
         best = draws.max(axis=1, keepdims=True)
         self._as_fast = allowed & (draws >= best - AS_FAST)
         if target.share_of_best is None:
@@ -237,16 +239,6 @@ class _Question:
         simplest = clearly.argmax(axis=1)
         not_later = np.arange(len(configs))[None, :] <= simplest[:, None]
         self._good = enough & not_later
-
-    def of_the_tried(self) -> _Question:
-        """Return the question of which tried config to choose."""
-        return _Question(
-            configs=self.configs,
-            draws=self._draws,
-            tried=self.tried,
-            allowed=self.tried & self.allowed,
-            target=self._target,
-        )
 
     def meeting(self) -> NDArray[np.float64]:
         """Return the share of draws in which each config meets the target, (N,)."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from autoloader.search.belief import DRAWS, Belief
 from autoloader.search.cost_model import CostModel
 from autoloader.values.config import LoaderConfig
+from tests.search.configs import config, configs_up_to
 
 MODEL = CostModel(
     example_s=0.01, example_cpu_s=0.01, cpus=8.0, epoch_examples=1_000_000
@@ -17,24 +18,7 @@ MODEL = CostModel(
 """100 examples a second without workers, 800 with as many as there are CPUs."""
 
 
-def config(workers: int, prefetch: int = 2, *, kept: bool = False) -> LoaderConfig:
-    """Return a config of batch 64."""
-    return LoaderConfig.canonical(
-        num_workers=workers,
-        prefetch_factor=prefetch,
-        persistent_workers=kept,
-        batch_size=64,
-    )
-
-
-CONFIGS = tuple(
-    dict.fromkeys(
-        config(workers, prefetch, kept=kept)
-        for workers in range(13)
-        for prefetch in (2, 4)
-        for kept in (False, True)
-    )
-)
+CONFIGS = configs_up_to(12)
 
 
 def place(tried: LoaderConfig) -> int:

@@ -30,6 +30,7 @@ from autoloader.values.config import LoaderConfig
 from autoloader.values.outcome import Failure, Outcome, Status, Verdict
 from autoloader.values.target import Target
 from tests.fakes import FakeRunner, a_machine, a_scope, a_stopwatch, some_facts
+from tests.search.configs import config
 
 SPACE = Space(
     num_workers=(0, 4),
@@ -38,16 +39,6 @@ SPACE = Space(
     persistent_workers=(False, True),
     batch_size=(64,),
 )
-
-
-def config(workers: int, prefetch: int = 2, *, kept: bool = False) -> LoaderConfig:
-    """Return a config of batch 64."""
-    return LoaderConfig.canonical(
-        num_workers=workers,
-        prefetch_factor=prefetch,
-        persistent_workers=kept,
-        batch_size=64,
-    )
 
 
 def by_workers(rates: dict[int, float]) -> FakeRunner:

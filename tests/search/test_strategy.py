@@ -14,6 +14,7 @@ from autoloader.search.selection import simplicity
 from autoloader.search.strategy import LEAST_GAIN, SETTLED, Strategy
 from autoloader.values.config import LoaderConfig
 from autoloader.values.target import Target
+from tests.search.configs import config, configs_up_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -26,24 +27,7 @@ MODEL = CostModel(example_s=0.01, example_cpu_s=0.01, cpus=4.0, epoch_examples=1
 SHARE_95 = Target(share_of_best=0.95)
 
 
-def config(workers: int, prefetch: int = 2, *, kept: bool = False) -> LoaderConfig:
-    """Return a config of batch 64."""
-    return LoaderConfig.canonical(
-        num_workers=workers,
-        prefetch_factor=prefetch,
-        persistent_workers=kept,
-        batch_size=64,
-    )
-
-
-CONFIGS = tuple(
-    dict.fromkeys(
-        config(workers, prefetch, kept=kept)
-        for workers in range(7)
-        for prefetch in (2, 4)
-        for kept in (False, True)
-    )
-)
+CONFIGS = configs_up_to(6)
 
 
 def strategy(target: Target = SHARE_95, *, seed: int = 0) -> Strategy:
