@@ -57,11 +57,11 @@ LOOKS = (6, 12, 18, 24, 36, 48)
 WINDOW_S = 5.0
 """Least length of a steady window, of which each side has one a round."""
 
-ROUNDS_OF_A_PROCESS = 6
+ROUNDS_OF_A_PROCESS = 3
 """Rounds after which both sides begin anew in other processes. How a process's memory
 happens to be laid out makes it faster or slower than another."""
 
-CELL_S = float(os.environ.get("CELL_SECONDS", "300"))
+CELL_S = float(os.environ.get("CELL_SECONDS", "540"))
 """Most seconds for one workload and one number of workers."""
 
 
