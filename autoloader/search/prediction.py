@@ -103,10 +103,7 @@ def _tensor_bytes(field: FieldFacts) -> int | None:
 
 
 def shm_free_now() -> int | None:
-    """Return the room in `/dev/shm`; None where there is none.
-
-    Read before each trial: in a long study, others may fill it.
-    """
+    """Return the room in `/dev/shm` at this moment; None where there is none."""
     space = shm_space()
     return None if space is None else space.free_bytes
 

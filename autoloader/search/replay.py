@@ -6,13 +6,11 @@ goes by on a clock of its own. What a study chose is then held against the truth
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from autoloader.errors import DataError
-from autoloader.search import trials
 from autoloader.search.budget import Budget
 from autoloader.search.cost_model import CostModel
 from autoloader.search.disturbance import Noise
@@ -30,10 +28,7 @@ from autoloader.values.config import LoaderConfig
 from autoloader.values.outcome import Outcome, Reading, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from autoloader.search.tables import Table
-    from autoloader.values.machine import Machine
     from autoloader.values.target import Target
 
 ENOUGH = 0.97
@@ -175,9 +170,8 @@ def study(
         strategy=_strategy(table, target, seed),
     )
     clock.advance(table.reference_s)
-    with _shared_memory_of(table.machine):
-        stopped = (search_by or search)(setting)
-        result = (ending or finish)(setting)
+    stopped = (search_by or search)(setting)
+    result = (ending or finish)(setting)
     known = truth or Truth.of(table, target)
     return _result(setting, known, result, stopped, runner.passes["timed"])
 
@@ -281,18 +275,6 @@ class _UntoldStudy(Study):
         """Do nothing with what came of it."""
 
 
-@contextlib.contextmanager
-def _shared_memory_of(machine: Machine) -> Iterator[None]:
-    """Let trials find the shared memory of the table's machine, not of this one."""
-    names = vars(trials)
-    real = names["shm_free_now"]
-    names["shm_free_now"] = lambda: machine.shm_free_bytes
-    try:
-        yield
-    finally:
-        names["shm_free_now"] = real
-
-
 def _stopwatch(table: Table, runner: ReplayRunner, budget_s: float) -> Stopwatch:
     return Stopwatch(
         runner=runner,
@@ -301,6 +283,7 @@ def _stopwatch(table: Table, runner: ReplayRunner, budget_s: float) -> Stopwatch
         machine=table.machine,
         limit_s=budget_s * PASS_SHARE,
         ranks=table.ranks,
+        shm_free_bytes=lambda: table.machine.shm_free_bytes,
     )
 
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Literal
 
 from autoloader.measure.noise import is_spoiled
 from autoloader.measure.planning import is_too_short, plan_pass
+from autoloader.search.prediction import shm_free_now
 from autoloader.values.outcome import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from autoloader.values.config import LoaderConfig
     from autoloader.values.job import TrialRunner
@@ -47,6 +48,9 @@ class Stopwatch:
     """Seconds that a pass should not exceed."""
     ranks: int = 1
     """Training processes that share the CPUs."""
+    shm_free_bytes: Callable[[], int | None] = shm_free_now
+    """Tells the room in `/dev/shm` now; None where there is none. Asked before each
+    trial: in a long study, others may fill it."""
     _known: dict[LoaderConfig, Reading] = field(default_factory=dict)
     _in_vain: int = 0
 

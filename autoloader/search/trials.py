@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from autoloader.measure.planning import START_S, expected_example_s
-from autoloader.search.prediction import cannot_fit, need_of, shm_free_now
+from autoloader.search.prediction import cannot_fit, need_of
 from autoloader.units import format_bytes
 from autoloader.values.outcome import (
     Failure,
@@ -92,7 +92,7 @@ def unfit(
         facts=stopwatch.facts,
         machine=stopwatch.machine,
         memory_bytes=memory_bytes,
-        shm_free_bytes=shm_free_now,
+        shm_free_bytes=stopwatch.shm_free_bytes,
     )
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from autoloader.errors import DataError
-from autoloader.search import trials
 from autoloader.search.disturbance import Noise
 from autoloader.search.exploration import Stop
 from autoloader.search.replay import Setting, finish, search, study
@@ -81,11 +80,12 @@ def test_a_recorded_study_is_replayed_from_its_readings() -> None:
 
 
 def test_trials_find_the_shared_memory_of_the_tables_machine(table: Table) -> None:
-    """Not of the machine that replays; that is as it was afterwards."""
-    before = vars(trials)["shm_free_now"]
+    """Not of the machine that replays: the stopwatch tells of the table's alone."""
     outcomes: list[Outcome] = []
+    told: list[int | None] = []
 
     def watched(setting: Setting) -> Stop:
+        told.append(setting.stopwatch.shm_free_bytes())
         stopped = search(setting)
         outcomes.extend(setting.record.outcomes)
         return stopped
@@ -96,7 +96,7 @@ def test_trials_find_the_shared_memory_of_the_tables_machine(table: Table) -> No
     measured = [item.config for item in outcomes if item.status is Status.MEASURED]
     assert measured == [config(0)]
     assert found.chosen == config(0)
-    assert vars(trials)["shm_free_now"] is before
+    assert told == [1_000]
 
 
 def test_a_search_of_ones_own_can_be_judged(table: Table) -> None:

@@ -1,9 +1,11 @@
 """One trial: what it is gated on, whether it is weighed, and what ends it early."""
 
+from collections.abc import Callable
+
 import pytest
 
 from autoloader.measure.planning import START_S, expected_example_s
-from autoloader.search import trials
+from autoloader.search.prediction import shm_free_now
 from autoloader.search.stopwatch import Stopwatch
 from autoloader.search.trials import (
     LEAST_BATCHES,
@@ -36,11 +38,13 @@ def stopwatch(
     cpu_s: float | None = None,
     limit_s: float = 2.7,
     runner: FakeRunner | None = None,
+    shm_free_bytes: Callable[[], int | None] = shm_free_now,
 ) -> Stopwatch:
     """Return a stopwatch on two CPUs, with the passes of three minutes."""
     facts = some_facts(example_s=example_s, cpu_s=example_s if cpu_s is None else cpu_s)
     found = a_stopwatch(runner or a_runner(), facts=facts)
     found.limit_s = limit_s
+    found.shm_free_bytes = shm_free_bytes
     return found
 
 
@@ -50,10 +54,11 @@ def tried(
     *,
     example_s: float = 0.004,
     memory_bytes: int | None = None,
+    shm_free_bytes: Callable[[], int | None] = shm_free_now,
 ) -> Outcome:
     """Return what came of trying a config."""
     return run_trial(
-        stopwatch(example_s=example_s, runner=runner),
+        stopwatch(example_s=example_s, runner=runner, shm_free_bytes=shm_free_bytes),
         item,
         number=7,
         source="search",
@@ -206,14 +211,11 @@ def test_a_memory_budget_is_held_against_each_config_however_slow() -> None:
 # What cannot fit
 
 
-def test_a_config_whose_batches_cannot_fit_is_not_started(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_config_whose_batches_cannot_fit_is_not_started() -> None:
     """No pass is made of it; the outcome says what is too little."""
-    monkeypatch.setattr(trials, "shm_free_now", lambda: 1000)
     runner = a_runner()
 
-    found = tried(runner, config(2))
+    found = tried(runner, config(2), shm_free_bytes=lambda: 1000)
 
     assert found.status is Status.CRASHED
     assert found.failure is not None
@@ -224,11 +226,10 @@ def test_a_config_whose_batches_cannot_fit_is_not_started(
     assert runner.calls == []
 
 
-def test_shared_memory_is_that_of_now(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shared_memory_is_that_of_now() -> None:
     """Not of the moment at which the study began."""
     free = [1000, 10**9]
-    monkeypatch.setattr(trials, "shm_free_now", lambda: free.pop(0))
-    watch = stopwatch()
+    watch = stopwatch(shm_free_bytes=lambda: free.pop(0))
 
     before, after = (unfit(config(2), watch, None) for _ in range(2))
 
