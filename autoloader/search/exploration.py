@@ -19,10 +19,8 @@ from autoloader.values.outcome import Outcome, Status
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from autoloader.search.record import Record
     from autoloader.search.stopwatch import Stopwatch
     from autoloader.search.strategy import Proposal
-    from autoloader.search.study import Study
     from autoloader.values.config import LoaderConfig
     from autoloader.values.scope import DatasetFacts
     from autoloader.values.target import Target
@@ -60,13 +58,42 @@ class Proposer(Protocol):
         ...
 
 
+class TrialStore(Protocol):
+    """Keeps what came of trials."""
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """All outcomes in order of their numbers."""
+        ...
+
+    def of_config(self, config: LoaderConfig) -> Outcome | None:
+        """Return the outcome of a config; None where it was not tried."""
+        ...
+
+    def add(self, outcome: Outcome) -> None:
+        """Keep an outcome; it is safe when this returns."""
+        ...
+
+
+class Follower(Protocol):
+    """Told of each trial as it begins and ends."""
+
+    def ask(self, config: LoaderConfig) -> None:
+        """A config is about to be tried."""
+        ...
+
+    def tell(self, outcome: Outcome) -> None:
+        """This came of it."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exploration:
     """What a search needs besides its runner."""
 
-    record: Record
-    study: Study
-    """Optuna's, which is told of all trials."""
+    record: TrialStore
+    study: Follower
+    """Told of all trials: Optuna's study, where people look at them."""
     proposer: Proposer
     """Says what to try when the first configs are done."""
     configs: Sequence[LoaderConfig]

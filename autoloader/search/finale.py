@@ -7,7 +7,7 @@ written; one that fails it is refused, whatever its speed, and the choice is mad
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from autoloader.errors import DataError
 from autoloader.measure.intervals import median
@@ -17,14 +17,20 @@ from autoloader.search.exploration import rates_of
 from autoloader.search.race import LEAST_ROUNDS, LOOKS, Race, run_race
 from autoloader.search.selection import Choice, choose, too_large
 from autoloader.search.trials import over_budget
-from autoloader.values.outcome import Failure, MemoryReading, Outcome, Status, Verdict
+from autoloader.values.outcome import (
+    Failure,
+    MemoryReading,
+    Outcome,
+    Reading,
+    Status,
+    Verdict,
+)
 from autoloader.values.scope import GATE_EXAMPLES, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from autoloader.search.budget import Budget
-    from autoloader.search.record import Record
     from autoloader.search.standings import Round, Standings
     from autoloader.search.stopwatch import Stopwatch
     from autoloader.search.strategy import Strategy
@@ -74,12 +80,33 @@ class Result:
         return found
 
 
+class RaceStore(Protocol):
+    """Keeps outcomes, and what the race and the verification add to them."""
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """All outcomes in order of their numbers, later readings included."""
+        ...
+
+    def __getitem__(self, config: LoaderConfig) -> Outcome:
+        """Return the outcome of a config; KeyError where it was not tried."""
+        ...
+
+    def add(self, outcome: Outcome) -> None:
+        """Keep an outcome, in the place of an earlier one of its number."""
+        ...
+
+    def add_reading(self, number: int, reading: Reading) -> None:
+        """Keep one more reading of a trial that was measured."""
+        ...
+
+
 @dataclass(slots=True, kw_only=True)
 class Finale:
     """Race, verification and choice over the outcomes of a study."""
 
     stopwatch: Stopwatch
-    record: Record
+    record: RaceStore
     strategy: Strategy
     """Says which configs are worth racing."""
     target: Target

@@ -16,13 +16,11 @@ from autoloader.search.cost_model import CostModel
 from autoloader.search.disturbance import Noise
 from autoloader.search.exploration import Exploration, Stop
 from autoloader.search.finale import Finale, Result
-from autoloader.search.record import Record
 from autoloader.search.replay_runner import ReplayClock, ReplayRunner
 from autoloader.search.selection import simplicity
 from autoloader.search.space import incumbents
 from autoloader.search.stopwatch import PASS_SHARE, Stopwatch
 from autoloader.search.strategy import Strategy
-from autoloader.search.study import Study
 from autoloader.search.tables import Truth
 from autoloader.values.config import LoaderConfig
 from autoloader.values.outcome import Outcome, Reading, Status
@@ -52,7 +50,7 @@ class Setting:
     """What is wanted of one rank."""
     stopwatch: Stopwatch
     """Runs passes and takes readings."""
-    record: Record
+    record: MemoryRecord
     """Outcomes so far."""
     budget: Budget
     """When the search must end, on the replay's clock."""
@@ -181,7 +179,7 @@ def search(setting: Setting) -> Stop:
     table, record = setting.table, setting.record
     exploration = Exploration(
         record=record,
-        study=_UntoldStudy(),
+        study=_Unheeding(),
         proposer=setting.strategy,
         configs=setting.strategy.configs,
         target=setting.target,
@@ -243,15 +241,29 @@ def _ignore(*_told: object) -> None:
     """Do nothing with what a watcher would show."""
 
 
-class MemoryRecord(Record):
+class MemoryRecord:
     """The outcomes of a replayed study, which nobody goes on with: in memory only."""
 
     def __init__(self) -> None:
         self._known: dict[int, Outcome] = {}
-        self._damage = None
 
-    def close(self) -> None:
-        """Do nothing: no lock is held."""
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """All outcomes in order of their numbers, later readings included."""
+        return tuple(self._known[number] for number in sorted(self._known))
+
+    def of_config(self, config: LoaderConfig) -> Outcome | None:
+        """Return the outcome of a config; None where it was not tried."""
+        return next(
+            (item for item in self._known.values() if item.config == config), None
+        )
+
+    def __getitem__(self, config: LoaderConfig) -> Outcome:
+        """Return the outcome of a config; KeyError where it was not tried."""
+        found = self.of_config(config)
+        if found is None:
+            raise KeyError(config)
+        return found
 
     def add(self, outcome: Outcome) -> None:
         """Keep an outcome."""
@@ -262,11 +274,8 @@ class MemoryRecord(Record):
         self._known[number] = self._known[number].with_reading(reading)
 
 
-class _UntoldStudy(Study):
-    """Stands in for Optuna's study: it proposes nothing, and nobody looks at it."""
-
-    def __init__(self) -> None:
-        pass
+class _Unheeding:
+    """Follows the trials of a replay and shows them nowhere: there is no Optuna."""
 
     def ask(self, config: LoaderConfig) -> None:
         """Do nothing with what is tried."""

@@ -1,17 +1,19 @@
 """Replayed studies: real search and choice, held against what is true."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from autoloader.errors import DataError
 from autoloader.search.disturbance import Noise
 from autoloader.search.exploration import Stop
-from autoloader.search.replay import Setting, finish, search, study
+from autoloader.search.record import Record
+from autoloader.search.replay import MemoryRecord, Setting, finish, search, study
 from autoloader.search.tables import Table
 from autoloader.values.outcome import Failure, Outcome, Status
 from autoloader.values.target import Target
-from tests.search.replayed import SMALL, a_recorded_table, config
+from tests.search.replayed import SMALL, a_reading, a_recorded_table, an_outcome, config
 
 QUIET = Noise(scatter=0.001, drift=0.0, bursts=0.0)
 """Hardly anything disturbs a reading."""
@@ -138,3 +140,25 @@ def test_outcomes_of_a_replay_are_those_of_a_study(table: Table) -> None:
     assert {item.status for item in outcomes} == {Status.MEASURED}
     assert all(item.verdict and item.memory and item.counted for item in outcomes)
     assert all(item.seconds > 0 for item in outcomes)
+
+
+def test_a_record_in_memory_keeps_outcomes_as_one_on_disk_does(tmp_path: Path) -> None:
+    """The same outcomes, readings and answers, whatever the order of the numbers."""
+    later = a_reading(250.0, workers=1)
+    in_memory = MemoryRecord()
+
+    with Record(tmp_path) as on_disk:
+        records: tuple[MemoryRecord | Record, ...] = (in_memory, on_disk)
+        for record in records:
+            record.add(an_outcome(1, (200.0,)))
+            record.add(an_outcome(0, (100.0,)))
+            record.add_reading(1, later)
+
+        assert in_memory.outcomes == on_disk.outcomes
+
+    assert [item.number for item in in_memory.outcomes] == [0, 1]
+    assert in_memory.outcomes[1].readings[-1] == later
+    assert in_memory[config(1)] == in_memory.of_config(config(1))
+    assert in_memory.of_config(config(2)) is None
+    with pytest.raises(KeyError):
+        in_memory[config(2)]
