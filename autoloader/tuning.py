@@ -241,19 +241,16 @@ class _Tuning:
         return stopwatch
 
     def _strategy(self, reference: Reference, space: Space) -> Strategy:
-        model = CostModel.of(
-            reference.facts, reference.scope, self.machine, self.request.ranks
-        )
-        configs = space.configs()
         own = _user_config(reference)
-        if own is not None and self.request.space == SpaceRequest():
-            configs = tuple(dict.fromkeys((*configs, own)))  # nothing speaks against it
-        return Strategy(
-            configs=configs,
-            batch_sizes=space.batch_size,
-            model=model,
-            target=self._target_of_a_rank(),
+        is_free = self.request.space == SpaceRequest()  # nothing speaks against it
+        return Strategy.of(
+            space,
+            CostModel.of(
+                reference.facts, reference.scope, self.machine, self.request.ranks
+            ),
+            self._target_of_a_rank(),
             seed=self.request.scope.seed,
+            also=[own] if own is not None and is_free else [],
         )
 
     def _search(self, stopwatch: Stopwatch, space: Space, strategy: Strategy) -> Stop:

@@ -157,6 +157,7 @@ def study(
     clock = ReplayClock()
     disturbance = table.disturbance(noise or Noise(), seed)
     runner = ReplayRunner(table, disturbance, clock, by_events=by_events, seed=seed)
+    model = CostModel.of(table.facts, table.scope, table.machine, table.ranks)
     setting = Setting(
         table=table,
         target=target,
@@ -165,7 +166,7 @@ def study(
         budget=Budget(budget_s, clock, clock()),
         most_trials=most_trials,
         seed=seed,
-        strategy=_strategy(table, target, seed),
+        strategy=Strategy.of(table.space, model, target, seed=seed),
     )
     clock.advance(table.reference_s)
     stopped = (search_by or search)(setting)
@@ -223,18 +224,6 @@ def finish(setting: Setting) -> Result:
         on_round=_ignore,
     )
     return finale.run()
-
-
-def _strategy(table: Table, target: Target, seed: int) -> Strategy:
-    model = CostModel.of(table.facts, table.scope, table.machine, table.ranks)
-    space = table.space
-    return Strategy(
-        configs=space.configs(),
-        batch_sizes=space.batch_size,
-        model=model,
-        target=target,
-        seed=seed,
-    )
 
 
 def _ignore(*_told: object) -> None:

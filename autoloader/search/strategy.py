@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from autoloader.search.cost_model import CostModel
+    from autoloader.search.space import Space
     from autoloader.values.config import LoaderConfig
     from autoloader.values.target import Target
 
@@ -92,6 +93,33 @@ class Strategy:
     target: Target
     seed: int = 0
     _belief: Belief | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        space: Space,
+        model: CostModel,
+        target: Target,
+        *,
+        seed: int,
+        also: Sequence[LoaderConfig] = (),
+    ) -> Self:
+        """Return the strategy of a space.
+
+        Args:
+            space: what may be chosen.
+            model: predicts rates until some are read.
+            target: what is wanted of one rank.
+            seed: of the possible truths.
+            also: what may be chosen besides.
+        """
+        return cls(
+            configs=tuple(dict.fromkeys((*space.configs(), *also))),
+            batch_sizes=space.batch_size,
+            model=model,
+            target=target,
+            seed=seed,
+        )
 
     def propose(
         self,

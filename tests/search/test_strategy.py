@@ -15,6 +15,7 @@ from autoloader.search.strategy import LEAST_GAIN, SETTLED, Strategy
 from autoloader.values.config import LoaderConfig
 from autoloader.values.target import Target
 from tests.search.configs import config, configs_up_to
+from tests.search.replayed import NARROW
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -35,6 +36,17 @@ def strategy(target: Target = SHARE_95, *, seed: int = 0) -> Strategy:
     return Strategy(
         configs=CONFIGS, batch_sizes=(64,), model=MODEL, target=target, seed=seed
     )
+
+
+def test_the_strategy_of_a_space_may_choose_all_of_it_and_what_is_named() -> None:
+    """Each config once, and the named one last."""
+    outside = config(9)
+
+    made = Strategy.of(NARROW, MODEL, SHARE_95, seed=3, also=[config(2), outside])
+
+    assert made.configs == (*NARROW.configs(), outside)
+    assert made.batch_sizes == NARROW.batch_size
+    assert (made.model, made.target, made.seed) == (MODEL, SHARE_95, 3)
 
 
 def by_cores(tried: LoaderConfig) -> float:
