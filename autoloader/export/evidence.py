@@ -23,7 +23,7 @@ from autoloader.measure.throughput import (
     wait_percentiles,
     warm_s,
 )
-from autoloader.search.exploration import rates_of
+from autoloader.search.rates import rates_of
 from autoloader.search.selection import knob_effects
 from autoloader.values.outcome import MemoryReading, Outcome, Reading, Status
 from autoloader.values.target import CONFIDENCE, INDIFFERENCE, Target

@@ -17,12 +17,12 @@ from rich.text import Text
 from autoloader.measure.intervals import median
 from autoloader.report.cleaning import clean
 from autoloader.report.failed import FailedTrial
-from autoloader.report.progress import rate_of
 from autoloader.report.region import Framed, Region
 from autoloader.report.sentences import FATES, resources
 from autoloader.report.surface import console_on, writable
 from autoloader.report.unframed import Unframed
 from autoloader.search.comparison import LOOKS
+from autoloader.search.rates import rate_of
 from autoloader.units import format_rate
 
 if TYPE_CHECKING:

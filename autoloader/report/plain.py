@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Self, TextIO
 from autoloader.report import sentences
 from autoloader.report.cleaning import clean
 from autoloader.report.failed import FailedTrial
-from autoloader.report.progress import rate_of
 from autoloader.report.surface import writable
 from autoloader.report.unframed import Unframed
 from autoloader.search.passed_over import by_reason, in_words
+from autoloader.search.rates import rate_of
 from autoloader.units import format_rate, format_seconds
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from autoloader.measure.intervals import median
-from autoloader.measure.throughput import epoch_rate
+from autoloader.search.rates import rate_of
 from autoloader.search.selection import simplicity
 from autoloader.search.standings import Standings
 from autoloader.values.target import INDIFFERENCE
@@ -122,9 +121,3 @@ class Progress:
 
     def _rated(self, config: LoaderConfig) -> Rated:
         return Rated(config=config, examples_per_s=self._rates[config])
-
-
-def rate_of(outcome: Outcome) -> float | None:
-    """Return the median epoch rate of a trial; None where it was not measured."""
-    rates = [epoch_rate(reading) for reading in outcome.counted]
-    return median(rates) if rates else None

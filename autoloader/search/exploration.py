@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from autoloader.measure.intervals import median
-from autoloader.measure.throughput import epoch_rate
 from autoloader.search.lessons import Lessons
+from autoloader.search.rates import rates_of
 from autoloader.search.selection import too_large
 from autoloader.search.trials import run_trial, unfit
 from autoloader.values.outcome import Outcome, Status
@@ -227,16 +227,6 @@ class Exploration:
 
 def _ignore(config: LoaderConfig, why: str) -> None:
     """Tell nobody what is passed over."""
-
-
-def rates_of(outcomes: Sequence[Outcome]) -> dict[LoaderConfig, list[float]]:
-    """Return the rates above 0 of configs that were measured, examples a second."""
-    found: dict[LoaderConfig, list[float]] = {}
-    for item in outcomes:
-        if item.status is Status.MEASURED:
-            rates = [epoch_rate(reading) for reading in item.counted]
-            found.setdefault(item.config, []).extend(rate for rate in rates if rate > 0)
-    return {config: rates for config, rates in found.items() if rates}
 
 
 def _is_hopeless(outcomes: Sequence[Outcome]) -> bool:

@@ -13,8 +13,8 @@ from autoloader.errors import DataError
 from autoloader.measure.intervals import median
 from autoloader.measure.throughput import epoch_rate
 from autoloader.search.budget import VERIFY_SHARE
-from autoloader.search.exploration import rates_of
 from autoloader.search.race import LEAST_ROUNDS, LOOKS, Race, run_race
+from autoloader.search.rates import rate_of, rates_of
 from autoloader.search.selection import Choice, choose, too_large
 from autoloader.search.trials import over_budget
 from autoloader.values.outcome import (
@@ -279,7 +279,7 @@ class Finale:
         """Verify a config whole and weigh it over two epochs; exclude it on failure."""
         begun = self.budget.clock()
         outcome = self.record[config]
-        rate = median([epoch_rate(reading) for reading in outcome.counted])
+        rate = rate_of(outcome) or 0.0
         self.on_phase("verification", config.describe())
         verdict = self.stopwatch.runner.gate(
             config, examples=self._verify_examples(rate)

@@ -13,9 +13,8 @@ import optuna
 from optuna.distributions import CategoricalDistribution, IntDistribution
 from optuna.trial import FrozenTrial, Trial, TrialState
 
-from autoloader.measure.intervals import median
-from autoloader.measure.throughput import epoch_rate
 from autoloader.search.journal import Journal
+from autoloader.search.rates import rate_of
 from autoloader.values.outcome import Outcome, Status
 
 if TYPE_CHECKING:
@@ -112,11 +111,6 @@ class Study:
         if outcome.memory is None or self._memory_bytes is None:
             return {}
         return {"memory": float(outcome.memory.peak_bytes - self._memory_bytes)}
-
-
-def rate_of(outcome: Outcome) -> float:
-    """Return the median epoch rate of a measured outcome, examples a second."""
-    return median([epoch_rate(reading) for reading in outcome.counted])
 
 
 def _params(config: LoaderConfig) -> dict[str, Any]:

@@ -19,13 +19,13 @@ from autoloader.search.exploration import (
     Exploration,
     Proposer,
     Stop,
-    rates_of,
 )
 from autoloader.search.finale import Finale, Result
+from autoloader.search.rates import rate_of, rates_of
 from autoloader.search.record import Record
 from autoloader.search.space import Space, incumbents
 from autoloader.search.strategy import Proposal, Strategy
-from autoloader.search.study import Study, rate_of
+from autoloader.search.study import Study
 from autoloader.values.config import LoaderConfig
 from autoloader.values.outcome import Failure, Outcome, Status, Verdict
 from autoloader.values.target import Target
