@@ -124,6 +124,22 @@ def test_a_ceiling_that_was_read_holds_for_more_workers() -> None:
     assert np.median(drawn({})[config(8)]) > math.log(400)
 
 
+def test_the_last_answer_is_kept_until_there_is_another_reading() -> None:
+    """It is the very answer that would be worked out anew, and nobody may change it."""
+    belief, readings = Belief(CONFIGS, MODEL), {config(4): [400.0], config(0): [90.0]}
+
+    first = belief.draw(readings)
+    again = belief.draw({tried: list(rates) for tried, rates in readings.items()})
+    readings[config(4)].append(300.0)
+    later = belief.draw(readings)
+
+    assert again is first
+    assert not np.array_equal(later, first)
+    assert np.array_equal(later, Belief(CONFIGS, MODEL).draw(readings))
+    with pytest.raises(ValueError, match=r"^assignment destination is read-only$"):
+        first[0, 0] = 0.0
+
+
 def test_the_same_seed_draws_the_same() -> None:
     """A study that is replayed comes to the same; another seed differs."""
     readings = {config(0): [100.0], config(2): [190.0]}
