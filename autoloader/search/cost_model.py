@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autoloader.measure.planning import START_S
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -24,10 +26,6 @@ if TYPE_CHECKING:
     from autoloader.values.config import LoaderConfig
     from autoloader.values.machine import Machine
     from autoloader.values.scope import DatasetFacts, Scope
-
-START_S = 0.06
-"""Seconds that each worker adds to an epoch when it is started anew, before any was
-seen: forked workers of a process that has torch loaded take about as much."""
 
 LEAST_S = 1e-7
 """Seconds of an example that costs nothing measurable."""

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoloader.search.cost_model import START_S, CostModel, unknowns
+from autoloader.measure.planning import START_S
+from autoloader.search.cost_model import CostModel, unknowns
 from autoloader.values.config import LoaderConfig
 from tests.fakes import a_machine, a_scope, some_facts
 
