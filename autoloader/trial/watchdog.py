@@ -250,9 +250,10 @@ class Watchdog:
     def _is_starting(self) -> bool:
         """Whether workers that begin with a new interpreter may be on their way."""
         stage, done = self._seen or (Stage.STARTING, 0)
+        # in a memory pass, the others may yet start when the first batch has come
         is_first = stage is Stage.LOADING and not done
         return self._patience.starting_s > 0 and (
-            is_first or stage is Stage.STARTING_WORKERS
+            is_first or stage in {Stage.STARTING_WORKERS, Stage.FILLING_QUEUE}
         )
 
     def _look_at_processes(self) -> bool:

@@ -320,9 +320,24 @@ def test_workers_that_start_for_ever_are_given_up() -> None:
     assert limit_s <= found.value.seconds <= limit_s + 2.0
 
 
+def test_workers_that_are_yet_to_fill_the_queue_are_not_hung() -> None:
+    """The first batch is there before the last worker has come up: two have, here."""
+    watched = Watched(Patience(stall_s=6.0, starting_s=60.0), process(7))
+
+    stand_at_work(watched, Stage.FILLING_QUEUE, 40.0, done=2)
+
+    watched.processes = (process(7), process(9, cpu_s=50.0))
+    hang = watched.give_up(Stage.FILLING_QUEUE, 2)
+    assert 44.0 <= hang.seconds <= 50.0
+
+
 @pytest.mark.parametrize(
     ("stage", "done", "starting_s"),
-    [(Stage.STARTING_WORKERS, 0, 0.0), (Stage.LOADING, 1, 60.0)],
+    [
+        (Stage.STARTING_WORKERS, 0, 0.0),
+        (Stage.FILLING_QUEUE, 1, 0.0),
+        (Stage.LOADING, 1, 60.0),
+    ],
 )
 def test_work_is_no_progress_of_workers_that_are_there(
     stage: Stage, done: int, starting_s: float
