@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from autoloader.search.record import Record
     from autoloader.search.watcher import Watcher
-    from autoloader.tuning import TuneRequest
+    from autoloader.tune_values import TuneRequest
     from autoloader.values.machine import Machine
 
 NOTABLE_SHARE = 0.1

@@ -10,8 +10,7 @@ import sys
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from autoloader.errors import StoredFileError
 from autoloader.export.evidence import Evidence, recommend
@@ -22,7 +21,7 @@ from autoloader.search.cost_model import CostModel
 from autoloader.search.exploration import Exploration, Stop
 from autoloader.search.finale import Finale, Result
 from autoloader.search.folder import StudyFolder, StudyKey, StudyState
-from autoloader.search.passed_over import PassedOver, by_reason
+from autoloader.search.passed_over import by_reason
 from autoloader.search.prediction import shm_free_now
 from autoloader.search.reasons import nothing_left, nothing_measured
 from autoloader.search.record import Record
@@ -32,74 +31,19 @@ from autoloader.search.strategy import InOrder, Strategy
 from autoloader.search.study import Study
 from autoloader.trial.aftercare import make_tmp, remove_folder
 from autoloader.trial.runner import ProcessRunner
+from autoloader.tune_values import TuneRequest, TuneResult
 from autoloader.values.config import LoaderConfig
-from autoloader.values.gate import GatePolicy
-from autoloader.values.outcome import Outcome, Status
-from autoloader.values.scope import ScopeRequest, SourceSpec
+from autoloader.values.outcome import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from autoloader.export.recommendation import Recommendation
     from autoloader.search.watcher import Watcher
-    from autoloader.trial.hosting import Isolation
     from autoloader.values.job import Reference
     from autoloader.values.machine import Machine
     from autoloader.values.target import Target
-
-State = Literal["met", "not_met", "undecided"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TuneRequest:
-    """What the user asked for."""
-
-    source: SourceSpec
-    target: Target
-    out: Path
-    """File that the recommendation goes to."""
-    scope: ScopeRequest = field(default_factory=ScopeRequest)
-    space: SpaceRequest = field(default_factory=SpaceRequest)
-    budget_s: float = 180.0
-    most_trials: int | None = None
-    is_exhaustive: bool = False
-    """Whether every config of the space is tried, however long that takes."""
-    verify: int | None = None
-    """Examples of the whole verification; None: by the budget."""
-    isolation: Isolation = "auto"
-    ranks: int = 1
-    """Training processes on this machine that share it and the target."""
-    is_fresh: bool = False
-    """Whether an interrupted study is put aside instead of gone on with."""
-    is_best_effort: bool = False
-    """Whether the best config is written where none meets the target."""
-    is_memory_asked: bool = True
-    """Whether the memory of the target was asked for: another one is another study's.
-    Else it is what the machine leaves now, and a study that goes on takes the least of
-    what its runs had."""
-    policy: GatePolicy = field(default_factory=GatePolicy)
-    """What refuses a config."""
-    folder: Path = Path(".autoloader")
-    """Where studies are kept."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TuneResult:
-    """What came of a tune."""
-
-    state: State
-    recommendation: Recommendation | None
-    """What was found; None where nothing was measured."""
-    written: Path | None
-    """Where it was written; None where an existing file was left alone."""
-    result: Result
-    outcomes: tuple[Outcome, ...]
-    reference: Reference
-    stopped_search: Stop
-    study: Path
-    seconds: float
-    passed_over: tuple[PassedOver, ...] = ()
-    """Configs that were not tried because of what came of others, by reason."""
 
 
 def tune(

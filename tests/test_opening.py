@@ -12,7 +12,7 @@ from autoloader.opening import Opened, Opening, least_memory
 from autoloader.search.budget import Budget
 from autoloader.search.folder import StudyFolder, StudyKey
 from autoloader.search.record import Record
-from autoloader.tuning import TuneRequest
+from autoloader.tune_values import TuneRequest
 from autoloader.values.gate import GatePolicy
 from autoloader.values.job import Reference, ReferenceOrder
 from autoloader.values.outcome import Outcome

@@ -109,7 +109,8 @@ def run(args: argparse.Namespace) -> int:
     from autoloader.measure.machine import read_machine  # psutil
     from autoloader.report.console import print_report, view_for  # rich
     from autoloader.report.data import TuneReport
-    from autoloader.tuning import TuneRequest, tune  # optuna
+    from autoloader.tune_values import TuneRequest
+    from autoloader.tuning import tune  # optuna
     from autoloader.values.target import MEMORY_SHARE, Target
 
     machine = read_machine()

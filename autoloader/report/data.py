@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from autoloader.search.exploration import Stop
     from autoloader.search.passed_over import PassedOver
     from autoloader.search.race import StopReason
-    from autoloader.tuning import State, TuneResult
+    from autoloader.tune_values import State, TuneResult
     from autoloader.values.config import LoaderConfig
 
 SCHEMA = 1

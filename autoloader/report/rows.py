@@ -16,7 +16,7 @@ from autoloader.values.outcome import Status
 from autoloader.values.target import CONFIDENCE
 
 if TYPE_CHECKING:
-    from autoloader.tuning import TuneResult
+    from autoloader.tune_values import TuneResult
     from autoloader.values.config import LoaderConfig
     from autoloader.values.outcome import Outcome
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from autoloader.search.exploration import Stop
     from autoloader.search.race import StopReason
-    from autoloader.tuning import TuneResult
+    from autoloader.tune_values import TuneResult
     from autoloader.values.machine import Machine
     from autoloader.values.outcome import Outcome
 

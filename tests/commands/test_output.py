@@ -11,7 +11,7 @@ import pytest
 from autoloader.cli import main
 from autoloader.commands.output import write_json
 from autoloader.errors import UsageError
-from autoloader.tuning import TuneRequest
+from autoloader.tune_values import TuneRequest
 
 Raising = Callable[[Exception], None]
 

@@ -134,7 +134,8 @@ def test_settings_beside_a_batch_sampler_name_no_batch_size(tmp_path: Path) -> N
     """`DataLoader(dataset, batch_sampler=..., **yaml["dataloader"])` must work."""
     from autoloader.measure.machine import read_machine
     from autoloader.report.console import view_for
-    from autoloader.tuning import TuneRequest, tune
+    from autoloader.tune_values import TuneRequest
+    from autoloader.tuning import tune
     from autoloader.values.target import Target
 
     out = tmp_path / "autoloader.yaml"

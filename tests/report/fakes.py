@@ -10,7 +10,7 @@ from autoloader.export.recommendation import Recommendation
 from autoloader.search.finale import Result
 from autoloader.search.race import Race
 from autoloader.search.selection import choose
-from autoloader.tuning import TuneResult
+from autoloader.tune_values import TuneResult
 from autoloader.values.config import LoaderConfig
 from autoloader.values.job import Reference
 from autoloader.values.machine import Machine
