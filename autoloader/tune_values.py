@@ -75,5 +75,9 @@ class TuneResult:
     stopped_search: Stop
     study: Path
     seconds: float
+    budget_s: float
+    """Wall time that the user allowed."""
+    is_exhaustive: bool = False
+    """Whether every config was to be tried, whatever time that took."""
     passed_over: tuple[PassedOver, ...] = ()
     """Configs that were not tried because of what came of others, by reason."""

@@ -29,6 +29,7 @@ from autoloader.search.space import Space, SpaceRequest, incumbents
 from autoloader.search.stopwatch import PASS_SHARE, Stopwatch
 from autoloader.search.strategy import InOrder, Strategy
 from autoloader.search.study import Study
+from autoloader.search.watcher import Extent
 from autoloader.trial.aftercare import make_tmp, remove_folder
 from autoloader.trial.runner import ProcessRunner
 from autoloader.tune_values import TuneRequest, TuneResult
@@ -36,7 +37,7 @@ from autoloader.values.config import LoaderConfig
 from autoloader.values.outcome import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from autoloader.export.recommendation import Recommendation
@@ -135,6 +136,8 @@ class _Tuning:
             stopped_search=stopped,
             study=self.folder.path,
             seconds=self.budget.clock() - begun,
+            budget_s=self.request.budget_s,
+            is_exhaustive=self.request.is_exhaustive,
             passed_over=by_reason(self.passed_over),
         )
 
@@ -198,8 +201,11 @@ class _Tuning:
         )
 
     def _search(self, stopwatch: Stopwatch, space: Space, strategy: Strategy) -> Stop:
-        self.watcher.on_phase("search", f"{len(space.configs())} configs", self.budget)
         target, is_exhaustive = self._target_of_a_rank(), self.request.is_exhaustive
+        first = incumbents(space, facts=stopwatch.facts)
+        extent = self._extent(strategy, first) if is_exhaustive else None
+        count = len(space.configs()) if extent is None else extent.configs
+        self.watcher.on_phase("search", f"{count} configs", self.budget, extent)
         study = Study(
             self.folder.path / "optuna.log",
             space,
@@ -217,7 +223,6 @@ class _Tuning:
             limit=math.inf if is_exhaustive else self.budget.search_limit,
             clock=self.budget.clock,
         )
-        first = incumbents(space, facts=stopwatch.facts)
         stopped = exploration.run(
             stopwatch,
             first,
@@ -233,6 +238,14 @@ class _Tuning:
                 self.record.outcomes, passed_over=by_reason(self.passed_over)
             )
         return stopped
+
+    def _extent(
+        self, strategy: Strategy, first: Sequence[tuple[LoaderConfig, str]]
+    ) -> Extent:
+        """Return all that an exhaustive search tries; some of it may be done."""
+        every = {*strategy.configs, *(config for config, _source in first)}
+        done = {item.config for item in self.record.outcomes}
+        return Extent(configs=len(every), tried=len(every & done))
 
     def _finish(
         self,

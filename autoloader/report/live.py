@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from autoloader.search.budget import Budget
     from autoloader.search.standings import Round
+    from autoloader.search.watcher import Extent
     from autoloader.values.config import LoaderConfig
     from autoloader.values.machine import Machine
     from autoloader.values.outcome import Outcome
@@ -54,9 +55,11 @@ class LiveView(Framed):
             self._console, lambda: draw(self._progress, heading), clock
         )
 
-    def on_phase(self, name: str, detail: str, budget: Budget) -> None:
+    def on_phase(
+        self, name: str, detail: str, budget: Budget, extent: Extent | None = None
+    ) -> None:
         """Show that a phase begins."""
-        self._progress.on_phase(name, detail, budget)
+        self._progress.on_phase(name, detail, budget, extent)
         self._region.redraw()
 
     def on_tick(self, stage: str, done: int) -> None:

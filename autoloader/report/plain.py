@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 from autoloader.report import sentences
 from autoloader.report.cleaning import clean
 from autoloader.report.failed import FailedTrial
+from autoloader.report.pace import Pace
 from autoloader.report.surface import writable
 from autoloader.report.unframed import Unframed
 from autoloader.search.passed_over import by_reason, in_words
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from autoloader.search.budget import Budget
     from autoloader.search.standings import Round
+    from autoloader.search.watcher import Extent
     from autoloader.values.config import LoaderConfig
     from autoloader.values.machine import Machine
     from autoloader.values.outcome import Outcome
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
 class QuietView(Unframed):
     """Shows nothing of a study."""
 
-    def on_phase(self, name: str, detail: str, budget: Budget) -> None:
+    def on_phase(
+        self, name: str, detail: str, budget: Budget, extent: Extent | None = None
+    ) -> None:
         """A phase begins."""
 
     def on_tick(self, stage: str, done: int) -> None:
@@ -69,6 +73,7 @@ class PlainView(QuietView):
         self._stream = writable(stream)
         self._columns: list[LoaderConfig] = []
         self._skipped: list[tuple[LoaderConfig, str]] = []
+        self._pace: Pace | None = None
         self._begin = (
             f"tune: {dataset}, target {target.describe()}, "
             f"{sentences.resources(machine)}"
@@ -88,10 +93,16 @@ class PlainView(QuietView):
         """Write what was passed over, where nothing came after it."""
         self._tell_skipped()
 
-    def on_phase(self, name: str, detail: str, budget: Budget) -> None:
+    def on_phase(
+        self, name: str, detail: str, budget: Budget, extent: Extent | None = None
+    ) -> None:
         """Write the phase, what it is about, and the time that is left."""
         self._tell_skipped()
-        _write(self._stream, f"{name}: {detail} ({format_seconds(budget.left_s)} left)")
+        self._pace = None if extent is None else Pace(extent, budget.clock)
+        left = f"{format_seconds(budget.left_s)} left"
+        if extent is not None:
+            left = "all of them, however long it takes"
+        _write(self._stream, f"{name}: {detail} ({left})")
 
     def on_outcome(self, outcome: Outcome) -> None:
         """Write a trial's rate, or why it has none."""
@@ -102,11 +113,17 @@ class PlainView(QuietView):
         else:
             result = f"{format_rate(rate)} examples/s"
         trial = f"trial {outcome.number + 1}: {outcome.config.describe()}"
-        _write(self._stream, f"{trial}: {result}")
+        told = ""
+        if self._pace is not None:
+            self._pace.on_outcome()
+            told = f"; {self._pace.describe()}"
+        _write(self._stream, f"{trial}: {result}{told}")
 
     def on_skip(self, config: LoaderConfig, why: str) -> None:
         """Keep it: what is passed over is told together, when the search is over."""
         self._skipped.append((config, why))
+        if self._pace is not None:
+            self._pace.on_skip()
 
     def _tell_skipped(self) -> None:
         words = in_words(by_reason(self._skipped))

@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from autoloader.report.pace import Pace
 from autoloader.search.rates import rate_of
 from autoloader.search.selection import simplicity
 from autoloader.search.standings import Standings
@@ -17,6 +18,7 @@ from autoloader.values.target import INDIFFERENCE
 if TYPE_CHECKING:
     from autoloader.search.budget import Budget
     from autoloader.search.standings import Round, Standing
+    from autoloader.search.watcher import Extent
     from autoloader.values.config import LoaderConfig
     from autoloader.values.outcome import Outcome, Status
     from autoloader.values.target import Target
@@ -43,6 +45,8 @@ class Progress:
     phase: str = ""
     detail: str = ""
     budget: Budget | None = None
+    pace: Pace | None = None
+    """Of a search that goes on until all is tried; None: the budget ends it."""
     stage: str = ""
     done: int = 0
     running: LoaderConfig | None = None
@@ -61,9 +65,12 @@ class Progress:
     what a config is judged to be has fixed looks."""
     _rates: dict[LoaderConfig, float] = field(default_factory=dict)
 
-    def on_phase(self, name: str, detail: str, budget: Budget) -> None:
+    def on_phase(
+        self, name: str, detail: str, budget: Budget, extent: Extent | None = None
+    ) -> None:
         """Note that a phase begins."""
         self.phase, self.detail, self.budget = name, detail, budget
+        self.pace = None if extent is None else Pace(extent, budget.clock)
         self.stage, self.done, self.running = "", 0, None
 
     def on_tick(self, stage: str, done: int) -> None:
@@ -78,6 +85,8 @@ class Progress:
         """Note what came of a trial."""
         self.running, self.stage, self.done = None, "", 0
         self.counts[outcome.status] += 1
+        if self.pace is not None:
+            self.pace.on_outcome()
         rate = rate_of(outcome)
         if rate is None:
             self.last_failed = outcome
@@ -88,6 +97,8 @@ class Progress:
     def on_skip(self) -> None:
         """Note that a config is passed over."""
         self.passed_over += 1
+        if self.pace is not None:
+            self.pace.on_skip()
 
     def on_round(self, rates: Round) -> None:
         """Note a round of the race."""

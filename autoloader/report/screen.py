@@ -63,14 +63,12 @@ def heading_of(dataset: str, target: str, resources: str) -> Text:
 
 
 def _phase(progress: Progress, budget: Budget) -> RenderableType:
-    """Return the phase's name and the time that is left."""
-    left_s = budget.left_s
-    left = f"{format_seconds(round(left_s))} left" if left_s >= 1 else "time is up"
+    """Return the phase's name, how far it has come, and the time that is left."""
+    spent, left = _spent(progress, budget)
     grid = Table.grid(padding=(0, 2), expand=True)
     grid.add_column(no_wrap=True)
     grid.add_column(ratio=1)
     grid.add_column(no_wrap=True, justify="right")
-    spent = 1 - left_s / (budget.end - budget.begun)
     bar = ProgressBar(
         total=1.0,
         completed=spent,
@@ -80,6 +78,15 @@ def _phase(progress: Progress, budget: Budget) -> RenderableType:
     )
     grid.add_row(Text(progress.phase, style="strong"), bar, Text(left))
     return grid
+
+
+def _spent(progress: Progress, budget: Budget) -> tuple[float, str]:
+    """Return the part that is over, from 0 to 1, and what is left in words."""
+    if progress.pace is not None:
+        return progress.pace.share, progress.pace.describe()
+    left_s = budget.left_s
+    left = f"{format_seconds(round(left_s))} left" if left_s >= 1 else "time is up"
+    return 1 - left_s / (budget.end - budget.begun), left
 
 
 def _now(progress: Progress) -> RenderableType:

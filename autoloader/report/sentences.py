@@ -203,6 +203,12 @@ def next_step(result: TuneResult) -> str | None:
     match result.state:
         case "met":
             return f'loader = autoloader.load("{result.written}").dataloader(dataset)'
+        case "undecided" if result.is_exhaustive:
+            minutes = math.ceil(2 * result.budget_s / 60)
+            return (
+                "the same command without --exhaustive and with "
+                f"--budget {minutes}m: a longer race"
+            )
         case "undecided":
             minutes = math.ceil(2 * _spent_s(result) / 60)
             return f"the same command with twice the time: --budget {minutes}m"

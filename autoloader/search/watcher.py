@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -11,11 +12,23 @@ if TYPE_CHECKING:
     from autoloader.values.outcome import Outcome
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """All that a search tries, where no budget ends it."""
+
+    configs: int
+    """Configs that there are."""
+    tried: int
+    """Those of them that earlier runs of the study have tried."""
+
+
 class Watcher(Protocol):
     """Told what goes on; prints it, or not."""
 
-    def on_phase(self, name: str, detail: str, budget: Budget) -> None:
-        """A phase begins."""
+    def on_phase(
+        self, name: str, detail: str, budget: Budget, extent: Extent | None = None
+    ) -> None:
+        """A phase begins; it has an extent where it goes on until all is tried."""
         ...
 
     def on_tick(self, stage: str, done: int) -> None:

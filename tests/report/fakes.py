@@ -276,4 +276,5 @@ def result(
         stopped_search="budget",
         study=Path("study"),
         seconds=95.0,
+        budget_s=180.0,
     )

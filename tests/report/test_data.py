@@ -191,6 +191,20 @@ def test_an_undecided_result_asks_for_more_time() -> None:
     assert report.next_step == "the same command with twice the time: --budget 4m"
 
 
+def test_an_undecided_race_after_all_configs_asks_for_a_longer_one() -> None:
+    """All was measured, in hours perhaps: only the race was too short."""
+    noisy = (1.0, 1.5, 0.6, 1.3, 0.7, 1.0)
+    target = Target(examples_per_s=1300)
+    found = result(RATES, target=target, sources=SOURCES, jitter=noisy, written=None)
+
+    report = TuneReport.of(replace(found, is_exhaustive=True, seconds=7200.0))
+
+    assert report.state == "undecided"
+    assert report.next_step == (
+        "the same command without --exhaustive and with --budget 6m: a longer race"
+    )
+
+
 def test_verification_says_what_was_compared_and_what_was_not() -> None:
     """Values of random fields differ from reading to reading."""
     report = TuneReport.of(result(RATES, target=RATE_1000, sources=SOURCES))

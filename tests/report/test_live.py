@@ -11,6 +11,7 @@ from autoloader.report.cleaning import clean
 from autoloader.report.live import LiveView
 from autoloader.report.status import LiveStatus
 from autoloader.search.budget import Budget
+from autoloader.search.watcher import Extent
 from autoloader.values.target import Target
 from tests.report.fakes import MACHINE, Terminal, config, crashed, measured, refused
 
@@ -76,6 +77,28 @@ def test_the_search_is_shown_with_what_it_came_to() -> None:
         "trials    3 measured · 1 refused · 2 passed over",
         "2 workers, prefetch 2, batch 64: missing_ids: 2 examples never arrive…",
     ]
+
+
+def test_a_search_of_all_configs_shows_how_many_are_done() -> None:
+    """It has no end by the budget: what is left follows from its pace."""
+    stream, now = Terminal(), 30.0
+    budget = Budget(180.0, lambda: now, 0.0)
+
+    with live_view(stream) as view:
+        view.on_phase("search", "9 configs", budget, Extent(configs=9, tried=2))
+        begun = drawn_last(stream)[2]
+        now = 50.0
+        view.on_outcome(measured(2, config(4), [950.0]))
+        view.on_skip(config(1), "as few workers")
+        now = 300.0  # long after the end of the budget
+        view.on_outcome(measured(3, config(8), [1300.0]))
+        later = drawn_last(stream)[2]
+        view.on_phase("race", "4 workers; 8 workers", budget.for_the_finish())
+        finish = drawn_last(stream)[2]
+
+    assert begun.endswith("2 of 9 configs")
+    assert later.endswith("5 of 9 configs, about 9 m 00 s left")
+    assert finish.endswith("1 m 30 s left")
 
 
 def test_the_race_is_shown_against_the_target() -> None:

@@ -6,6 +6,7 @@ import io
 
 from autoloader.report.plain import PlainStatus, PlainView, QuietView
 from autoloader.search.budget import Budget
+from autoloader.search.watcher import Extent
 from autoloader.values.target import Target
 from tests.report.fakes import MACHINE, config, crashed, measured, refused
 
@@ -45,6 +46,27 @@ def test_each_event_is_one_line() -> None:
         "refused, missing_ids: 2 examples never arrived: ids 5, 7",
         "trial 3: 8 workers, prefetch 2, batch 64: "
         "crashed, worker_exception: worker 3 raised KeyError: 'x'",
+    ]
+
+
+def test_a_search_of_all_configs_counts_them_and_foretells_the_rest() -> None:
+    """Its time has no end by the budget, so none is named."""
+    stream, now = io.StringIO(), 30.0
+    budget = Budget(180.0, lambda: now, 0.0)
+
+    with plain_view(stream) as view:
+        view.on_phase("search", "9 configs", budget, Extent(configs=9, tried=2))
+        view.on_skip(config(1), "as few workers")
+        now = 50.0
+        view.on_outcome(measured(2, config(0), [412.3]))
+        view.on_phase("race", "", budget)
+
+    assert stream.getvalue().splitlines()[1:] == [
+        "search: 9 configs (all of them, however long it takes)",
+        "trial 3: 0 workers, batch 64: 412 examples/s; "
+        "4 of 9 configs, about 1 m 40 s left",
+        "not tried: 1 config: as few workers",
+        "race:  (2 m 10 s left)",
     ]
 
 
