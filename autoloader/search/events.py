@@ -2,8 +2,8 @@
 
 Tasks go round robin to the workers' own queues, as many as PyTorch's iterator keeps
 outstanding; workers wait, take turns at one store and share the cores; the main process
-takes batches over as they come and delivers them in order. What things cost stands in
-`search.simulated`; nothing else is random.
+takes batches over as they come and delivers them in order. What batches cost is drawn
+by `search.batch_costs`; nothing else is random.
 """
 
 from __future__ import annotations
@@ -12,22 +12,17 @@ import heapq
 import math
 from collections import deque
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING
 
-import numpy as np
+from autoloader.search.batch_costs import Draws, Work, work_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from autoloader.search.simulated import Cost, SimulatedLoader
+    from autoloader.search.simulated import SimulatedLoader
     from autoloader.values.config import LoaderConfig
     from autoloader.values.job import PassPlan
-
-_ROUND_UP = 256  # batches whose costs are drawn at once: few lengths, many hits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +48,7 @@ def simulate(
     *,
     epoch_counts: Sequence[int] = (),
     batch_examples: int = 1,
-    seed: int = 0,
-    turn: int = 0,
-    period: int | None = None,
+    draws: Draws | None = None,
 ) -> SimulatedPass:
     """Return what a timed pass of a config sees.
 
@@ -67,15 +60,11 @@ def simulate(
         plan: batches, or whole epochs, to read.
         epoch_counts: examples of each batch of an epoch, where epochs are read.
         batch_examples: examples of a batch where the config does not say.
-        seed: of the examples' costs: batch k of a size costs the same CPU time in each
-            pass, for all passes of a study read the same list.
-        turn: which pass it is: for what it waits, that is drawn anew.
-        period: batches after which the drawn costs come again, scaled to have the mean
-            that they should; None: none comes again.
+        draws: how the costs are drawn; None: as the first pass of seed 0.
     """
     size = config.batch_size or batch_examples
     counts = tuple(epoch_counts) * plan.epochs if plan.epochs else (size,) * plan.total
-    work = _work_of(loader, size, counts, (seed, turn), period)
+    work = work_of(loader, size, counts, draws or Draws())
     each = len(epoch_counts) if plan.epochs else len(counts)
     arrivals: list[float] = []
     ends: list[float] = []
@@ -94,49 +83,6 @@ def simulate(
         total_s=begin_s,
         cpu_s=cpu_s,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Work:
-    """What each batch of a pass costs whoever makes it."""
-
-    counts: tuple[int, ...]
-    cpu_s: list[float]
-    wait_s: list[float]
-    """Seconds of waiting at no one's expense."""
-
-
-def _work_of(
-    loader: SimulatedLoader,
-    size: int,
-    counts: tuple[int, ...],
-    seed: tuple[int, int],
-    period: int | None,
-) -> _Work:
-    needed = period or len(counts)
-    drawn = -(-needed // _ROUND_UP) * _ROUND_UP
-    turns = np.arange(len(counts)) % max(needed, 1)
-    shares = np.asarray(counts) / size
-    making_s = np.asarray([loader.making_s(count) for count in counts])
-    costs = []
-    streams = ((loader.example_cpu, seed[:1]), (loader.example_wait, seed))
-    for cost, stream in streams:
-        sums = _sums(cost, size, drawn, stream)[:needed]
-        if period and cost.mean_s:
-            sums = sums * (size * cost.mean_s / float(sums.mean()))
-        costs.append(sums[turns] * shares)
-    cpu_s, wait_s = costs[0] + making_s, costs[1]
-    return _Work(counts=counts, cpu_s=cpu_s.tolist(), wait_s=wait_s.tolist())
-
-
-@lru_cache(maxsize=64)
-def _sums(
-    cost: Cost, size: int, batches: int, stream: tuple[int, ...]
-) -> NDArray[np.float64]:
-    """Return the cost of each of so many batches; a longer list begins alike."""
-    rng = np.random.default_rng([size, *stream])
-    sums: NDArray[np.float64] = cost.draw(rng, (batches, size)).sum(axis=1)
-    return sums
 
 
 class _Cores:
@@ -192,7 +138,7 @@ class _Epoch:
 
     loader: SimulatedLoader
     config: LoaderConfig
-    work: _Work
+    work: Work
     batches: range
     """Which batches of the work."""
     arrivals: list[float] = field(default_factory=list)

@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from autoloader.search.batch_costs import Draws
 from autoloader.search.events import SimulatedPass, simulate
 from autoloader.values.outcome import Failure, MemoryReading, Reading, Verdict
 
@@ -231,8 +232,7 @@ class ReplayRunner:
             plan,
             epoch_counts=self._table.epoch_counts(config),
             batch_examples=int(self._table.batch_examples(config)),
-            seed=self._seed,
-            turn=self.passes["timed"],
+            draws=Draws(seed=self._seed, turn=self.passes["timed"]),
         )
         return replace(
             seen,

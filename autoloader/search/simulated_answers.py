@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autoloader.search.batch_costs import Draws
 from autoloader.search.events import simulate
 from autoloader.search.prediction import need_of
 from autoloader.search.simulated import Cost
@@ -94,7 +95,7 @@ def _whole(
         plan,
         epoch_counts=counts,
         batch_examples=size,
-        period=len(counts),
+        draws=Draws(period=len(counts)),
     )
 
 
@@ -202,7 +203,7 @@ def _window_s(
     warm = (depth + 2) * wave
     plan = PassPlan(warm_batches=warm, steady_batches=window, tail_batches=depth * wave)
     arrivals = simulate(
-        loader, config, plan, batch_examples=size, period=window
+        loader, config, plan, batch_examples=size, draws=Draws(period=window)
     ).arrivals_s
     return (arrivals[warm + window - 1] - arrivals[warm - 1]) / window
 

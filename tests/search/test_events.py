@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autoloader.search.batch_costs import Draws
 from autoloader.search.events import SimulatedPass, simulate
 from autoloader.search.simulated import Cost, SimulatedLoader
 from autoloader.values.config import LoaderConfig
@@ -39,7 +40,7 @@ def run(
 ) -> SimulatedPass:
     """Return a pass of 400 batches."""
     plan = PassPlan(warm_batches=100, steady_batches=200, tail_batches=100)
-    return simulate(what, settings, plan, seed=seed)
+    return simulate(what, settings, plan, draws=Draws(seed=seed))
 
 
 def rate(seen: SimulatedPass) -> float:
@@ -193,10 +194,10 @@ def test_queues_are_those_of_pytorchs_iterator(
     )
     idle = loader(example_wait=what.example_wait)
     plan = PassPlan(warm_batches=1, steady_batches=59, tail_batches=0)
-    alone = simulate(idle, config(0), plan, seed=seed).arrivals_s
+    alone = simulate(idle, config(0), plan, draws=Draws(seed=seed)).arrivals_s
     costs = [after - before for before, after in pairwise((0.0, *alone))]
 
-    seen = simulate(what, config(workers, prefetch), plan, seed=seed)
+    seen = simulate(what, config(workers, prefetch), plan, draws=Draws(seed=seed))
 
     made: list[float] = []
     delivered: list[float] = []
@@ -240,7 +241,9 @@ def test_examples_cost_the_same_in_each_pass_and_wait_anew() -> None:
     plan = PassPlan(warm_batches=1, steady_batches=9, tail_batches=0)
 
     def arrivals(what: SimulatedLoader, seed: int, turn: int) -> tuple[float, ...]:
-        return simulate(what, config(0), plan, seed=seed, turn=turn).arrivals_s
+        return simulate(
+            what, config(0), plan, draws=Draws(seed=seed, turn=turn)
+        ).arrivals_s
 
     assert arrivals(reading, 1, 1) == arrivals(reading, 1, 2)
     assert arrivals(reading, 1, 1) != arrivals(reading, 2, 1)
@@ -253,7 +256,7 @@ def test_level_costs_have_exactly_the_mean_that_they_should() -> None:
     what = loader(example_cpu=Cost(mean_s=0.01, shape="pareto", tail=2.2))
     plan = PassPlan(warm_batches=1, steady_batches=99, tail_batches=0)
 
-    seen = simulate(what, config(0), plan, period=100)
+    seen = simulate(what, config(0), plan, draws=Draws(period=100))
 
     assert seen.total_s == pytest.approx(100 * 0.1)
 
@@ -263,7 +266,7 @@ def test_costs_that_come_again_are_the_same_in_each_round() -> None:
     what = loader(example_cpu=Cost(mean_s=0.01, shape="lognormal", tail=1.5))
     plan = PassPlan(warm_batches=0, steady_batches=35, tail_batches=0)
 
-    seen = simulate(what, config(0), plan, period=10).arrivals_s
+    seen = simulate(what, config(0), plan, draws=Draws(period=10)).arrivals_s
 
     windows = [seen[first + 10] - seen[first] for first in range(24)]
     steps = [later - earlier for earlier, later in pairwise(seen)]
