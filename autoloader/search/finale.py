@@ -13,7 +13,7 @@ from autoloader.errors import DataError
 from autoloader.measure.intervals import median
 from autoloader.measure.throughput import epoch_rate
 from autoloader.search.budget import VERIFY_SHARE
-from autoloader.search.race import LEAST_ROUNDS, LOOKS, Race, run_race
+from autoloader.search.race import LEAST_ROUNDS, LOOKS, Race, Rules, run_race
 from autoloader.search.rates import rate_of, rates_of
 from autoloader.search.selection import Choice, choose, too_large
 from autoloader.search.trials import over_budget
@@ -229,10 +229,12 @@ class Finale:
         return run_race(
             self._read,
             entered,
-            target=self.target,
-            batch_sizes=self.batch_sizes,
-            deadline=self._race_end(),
-            clock=self.budget.clock,
+            Rules(
+                target=self.target,
+                batch_sizes=self.batch_sizes,
+                deadline=self._race_end(),
+                clock=self.budget.clock,
+            ),
             background=background,
             likely=self._likely,
             on_round=self.on_round,

@@ -105,16 +105,28 @@ def error_share(
     return share * (len(LOOKS) - looks_made) if last else share
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """When a race is decided, and when it is over."""
+
+    target: Target
+    """What is wanted."""
+    batch_sizes: Sequence[int | None]
+    """Allowed batch sizes in order of preference."""
+    deadline: float
+    """Time of `clock` that no round is expected to pass."""
+    clock: Callable[[], float]
+    """Seconds, monotonic."""
+    confidence: float = CONFIDENCE
+    """One-sided confidence over all looks together."""
+
+
 def run_race(
     read: Callable[[LoaderConfig], float | None],
     finalists: Sequence[LoaderConfig],
+    rules: Rules,
     *,
-    target: Target,
-    batch_sizes: Sequence[int | None],
-    deadline: float,
-    clock: Callable[[], float],
     background: Sequence[LoaderConfig] = (),
-    confidence: float = CONFIDENCE,
     likely: Callable[[], Mapping[LoaderConfig, float]] = dict,
     on_round: Callable[[int, Round], None] | None = None,
 ) -> Race:
@@ -127,12 +139,8 @@ def run_race(
         read: one timed pass: its epoch rate, or None where it failed; the config then
             leaves the race.
         finalists: what runs in each round.
-        target: what is wanted.
-        batch_sizes: allowed batch sizes in order of preference.
-        deadline: time of `clock` that no round is expected to pass.
-        clock: seconds, monotonic.
+        rules: when it is decided, and when it is over.
         background: what runs in every second round, such as PyTorch's default.
-        confidence: one-sided confidence over all looks together.
         likely: how likely each config meets the target, by all readings so far.
         on_round: called after each round with its number, from 1, and its rates.
     """
@@ -144,7 +152,7 @@ def run_race(
             stopped_because=found.stopped_because,
             looks=found.looks,
             dropped=found.dropped,
-            confidence=confidence,
+            confidence=rules.confidence,
         )
 
     return race(
@@ -152,10 +160,10 @@ def run_race(
             read,
             field.line_up,
             looks=LOOKS,
-            deadline=deadline,
-            clock=clock,
+            deadline=rules.deadline,
+            clock=rules.clock,
             is_settled=lambda found: is_settled(
-                race(found).standings(target), batch_sizes, likely()
+                race(found).standings(rules.target), rules.batch_sizes, likely()
             ),
             on_round=on_round,
         )

@@ -15,6 +15,7 @@ from autoloader.search.race import (
     LEAST_ROUNDS,
     LOOKS,
     Race,
+    Rules,
     error_share,
     is_settled,
     run_race,
@@ -79,10 +80,12 @@ class Track:
         return run_race(
             self.read,
             finalists,
-            target=target,
-            batch_sizes=BATCH_SIZES,
-            deadline=deadline,
-            clock=lambda: self.now,
+            Rules(
+                target=target,
+                batch_sizes=BATCH_SIZES,
+                deadline=deadline,
+                clock=lambda: self.now,
+            ),
             background=background,
             likely=lambda: likely or {},
             on_round=on_round,
@@ -399,10 +402,12 @@ class NoisyTrack:
         return run_race(
             self.read,
             list(self._rates),
-            target=target,
-            batch_sizes=BATCH_SIZES,
-            deadline=1.0,
-            clock=lambda: 0.0,
+            Rules(
+                target=target,
+                batch_sizes=BATCH_SIZES,
+                deadline=1.0,
+                clock=lambda: 0.0,
+            ),
         )
 
     def rounds(self) -> list[dict[LoaderConfig, float]]:
