@@ -53,7 +53,7 @@ from replay_tables import kept_folder, recorded_table, simulated_table
 
 from autoloader.files import write_whole
 from autoloader.search.disturbance import Noise
-from autoloader.search.replay import Search, search, study
+from autoloader.search.replay import Conditions, Search, search, study
 from autoloader.search.tables import Table, Truth
 from autoloader.search.workloads import WORKLOADS
 from autoloader.values.target import Target
@@ -177,12 +177,11 @@ def _replayed(job: Job) -> list[dict[str, Any]]:
         study(
             job.table,
             target,
-            budget_s=job.budget_s,
-            seed=seed,
-            noise=noise,
+            Conditions(
+                budget_s=job.budget_s, seed=seed, noise=noise, by_events=job.by_events
+            ),
             truth=truth,
             search_by=searching,
-            by_events=job.by_events,
         ).to_dict()
         for seed in job.seeds
     ]

@@ -7,7 +7,7 @@ goes by on a clock of its own. What a study chose is then held against the truth
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from autoloader.errors import DataError
@@ -126,37 +126,48 @@ class ReplayResult:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """What a study is replayed under."""
+
+    budget_s: float = 180.0
+    """Wall time that the user allows."""
+    seed: int = 0
+    """Of noise and search."""
+    noise: Noise = field(default_factory=Noise)
+    """What disturbs the readings of a simulated table."""
+    most_trials: int | None = None
+    """Cap on trials; None: the budget alone ends it."""
+    by_events: bool = False
+    """Whether each reading of a simulated table is simulated batch by batch: true to
+    life, and slow."""
+
+
 def study(
     table: Table,
     target: Target,
+    conditions: Conditions | None = None,
     *,
-    budget_s: float = 180.0,
-    seed: int = 0,
-    noise: Noise | None = None,
-    most_trials: int | None = None,
     truth: Truth | None = None,
     search_by: Search | None = None,
     ending: Ending | None = None,
-    by_events: bool = False,
 ) -> ReplayResult:
     """Replay one study and hold its choice against the truth.
 
     Args:
         table: what passes are answered from.
         target: what is wanted of one rank; its memory budget holds.
-        budget_s: wall time that the user allows.
-        seed: of noise and search.
-        noise: what disturbs the readings of a simulated table; None: as `Noise` has it.
-        most_trials: cap on trials.
+        conditions: noise, seed and budget; None: as `Conditions` has them.
         truth: the exhaustive answer, where it was worked out already.
         search_by: how it searches; None: as a tune does.
         ending: how it races and chooses; None: as a tune does.
-        by_events: whether each reading of a simulated table is simulated batch by
-            batch: true to life, and slow.
     """
-    clock = ReplayClock()
-    disturbance = table.disturbance(noise or Noise(), seed)
-    runner = ReplayRunner(table, disturbance, clock, by_events=by_events, seed=seed)
+    under, clock = conditions or Conditions(), ReplayClock()
+    seed, budget_s = under.seed, under.budget_s
+    disturbance = table.disturbance(under.noise, seed)
+    runner = ReplayRunner(
+        table, disturbance, clock, by_events=under.by_events, seed=seed
+    )
     model = CostModel.of(table.facts, table.scope, table.machine, table.ranks)
     setting = Setting(
         table=table,
@@ -164,7 +175,7 @@ def study(
         stopwatch=_stopwatch(table, runner, budget_s),
         record=MemoryRecord(),
         budget=Budget(budget_s, clock, clock()),
-        most_trials=most_trials,
+        most_trials=under.most_trials,
         seed=seed,
         strategy=Strategy.of(table.space, model, target, seed=seed),
     )

@@ -9,7 +9,14 @@ from autoloader.errors import DataError
 from autoloader.search.disturbance import Noise
 from autoloader.search.exploration import Stop
 from autoloader.search.record import Record
-from autoloader.search.replay import MemoryRecord, Setting, finish, search, study
+from autoloader.search.replay import (
+    Conditions,
+    MemoryRecord,
+    Setting,
+    finish,
+    search,
+    study,
+)
 from autoloader.search.tables import Table
 from autoloader.values.outcome import Failure, Outcome, Status
 from autoloader.values.target import Target
@@ -31,7 +38,7 @@ def test_on_a_quiet_machine_the_simplest_config_that_is_enough_is_chosen(
     table: Table,
 ) -> None:
     """As an exhaustive search would; time is the replay's own."""
-    found = study(table, SHARE_95, noise=QUIET)
+    found = study(table, SHARE_95, Conditions(noise=QUIET))
 
     assert found.chosen == config(3)
     assert found.answered == "enough"
@@ -47,7 +54,7 @@ def test_a_rate_that_is_easily_met_needs_one_worker_less(table: Table) -> None:
     """Two workers have 80 % of the best."""
     target = Target(examples_per_s=0.7 * table.rate(config(3)))
 
-    found = study(table, target, noise=QUIET)
+    found = study(table, target, Conditions(noise=QUIET))
 
     assert found.chosen == config(2)
     assert found.answered == "enough"
@@ -58,7 +65,7 @@ def test_a_rate_that_nothing_has_is_rightly_not_met(table: Table) -> None:
     """No choice is the right answer then."""
     target = Target(examples_per_s=3 * table.rate(config(3)))
 
-    found = study(table, target, noise=QUIET)
+    found = study(table, target, Conditions(noise=QUIET))
 
     assert found.chosen is None
     assert found.is_simple is None
@@ -67,7 +74,9 @@ def test_a_rate_that_nothing_has_is_rightly_not_met(table: Table) -> None:
 
 def test_the_same_seed_replays_the_same_study(table: Table) -> None:
     """Another one does not."""
-    first, again, other = (study(table, SHARE_95, seed=seed) for seed in (4, 4, 5))
+    first, again, other = (
+        study(table, SHARE_95, Conditions(seed=seed)) for seed in (4, 4, 5)
+    )
 
     assert first == again
     assert first.seconds != other.seconds
@@ -75,7 +84,7 @@ def test_the_same_seed_replays_the_same_study(table: Table) -> None:
 
 def test_a_recorded_study_is_replayed_from_its_readings() -> None:
     """Two workers were nearly twice as fast as any simpler config."""
-    found = study(a_recorded_table(), SHARE_95, seed=1)
+    found = study(a_recorded_table(), SHARE_95, Conditions(seed=1))
 
     assert found.chosen == config(2)
     assert found.to_dict()["chosen"] == config(2).to_dict()
@@ -93,7 +102,7 @@ def test_trials_find_the_shared_memory_of_the_tables_machine(table: Table) -> No
         return stopped
 
     cramped = replace(table, machine=replace(table.machine, shm_free_bytes=1_000))
-    found = study(cramped, SHARE_95, noise=QUIET, search_by=watched)
+    found = study(cramped, SHARE_95, Conditions(noise=QUIET), search_by=watched)
 
     measured = [item.config for item in outcomes if item.status is Status.MEASURED]
     assert measured == [config(0)]
@@ -107,7 +116,9 @@ def test_a_search_of_ones_own_can_be_judged(table: Table) -> None:
     def two_trials(setting: Setting) -> Stop:
         return search(replace(setting, most_trials=2))
 
-    found = study(table, SHARE_95, noise=QUIET, search_by=two_trials, ending=finish)
+    found = study(
+        table, SHARE_95, Conditions(noise=QUIET), search_by=two_trials, ending=finish
+    )
 
     assert found.trials == 2
     assert found.stopped_search == "trials"
@@ -135,7 +146,7 @@ def test_outcomes_of_a_replay_are_those_of_a_study(table: Table) -> None:
         outcomes.extend(setting.record.outcomes)
         return stopped
 
-    study(table, SHARE_95, noise=QUIET, search_by=watched)
+    study(table, SHARE_95, Conditions(noise=QUIET), search_by=watched)
 
     assert {item.status for item in outcomes} == {Status.MEASURED}
     assert all(item.verdict and item.memory and item.counted for item in outcomes)
