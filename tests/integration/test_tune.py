@@ -127,3 +127,16 @@ def test_best_effort_writes_a_file_that_says_not_met(tmp_path: Path) -> None:
     data = yaml.safe_load((tmp_path / "autoloader.yaml").read_text())
     assert done.returncode == 4
     assert data["target"]["met"] is False
+
+
+@pytest.mark.slow
+def test_an_exhaustive_tune_tries_and_counts_every_config(tmp_path: Path) -> None:
+    """However short the budget: no time is named that its search would end by."""
+    done = tune(tmp_path, "--target", "300", "--exhaustive", "--budget", "5s")
+
+    lines = done.stderr.splitlines()
+    trials = [line for line in lines if line.startswith("trial ")]
+    assert "search: 5 configs (all of them, however long it takes)" in lines
+    assert trials[0].partition("; ")[2].startswith("1 of 5 configs, about ")
+    assert trials[-1].endswith("; 5 of 5 configs")
+    assert len(trials) == 5
