@@ -1,59 +1,71 @@
 """Compare what autoloader recommends with what others recommend, study by study.
 
     python scripts/bench_peers.py [--study NAME ...] [--tunes N] [--rounds N]
-                                  [--budget TIME] [--loadtune PYTHON] [--raw FILE]
+                                  [--budget TIME] [--loadtune PYTHON] [--into FOLDER]
 
 Others are loadtune 0.3.0, with its defaults, and three rules by hand: half the cores,
-as many as cores, and the fastest of 0, 1, half and all. Everybody is asked `--tunes`
-times; then all settings that were recommended are read in turns by a plain loop that
-imports none of them (`peers/plain_loop.py`), in interleaved rounds. At the end all are
-asked about a dataset that loses an example in workers (`peers/loses.py`).
+as many as cores, and the fastest of 0, 1, half and all. autoloader's advice is that of
+the study's live tunes (`bench_search.py --live`); those that are missing are made. Then
+all settings that were recommended, and the fastest of the study's grid where it was
+recorded, are read in turns by a plain loop that imports none of them
+(`peers/plain_loop.py`), in interleaved rounds. At the end all are asked about a dataset
+that loses and repeats an example in workers (`peers/loses.py`).
+
+Everything is stored as soon as it is known, in `studies/NAME/measured/peers.json` and
+`studies/measured/wrong_data.json`; the same command goes on where a killed one stood.
+`python scripts/render_studies.py` writes the tables.
 
 loadtune lives in an environment of its own; without one it is left out:
 
     python -m venv .venv-loadtune
     .venv-loadtune/bin/pip install torch==2.13.0 loadtune==0.3.0 pillow
 
-Takes a quarter to half an hour a study on two cores.
+Takes five to eight minutes a study on two cores beside the tunes, and six minutes for
+the wrong data.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
-import statistics
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from autoloader.files import write_whole
-from autoloader.measure.intervals import Interval
-from autoloader.measure.machine import read_machine
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from autoloader.errors import AutoloaderError  # noqa: E402  # found by the line above
+from autoloader.search.tables import Truth  # noqa: E402
+from scripts.peers.advice import Advice, key_of, plain  # noqa: E402
+from scripts.peers.contestants import RULES, ask_loadtune, ask_rules  # noqa: E402
+from scripts.peers.reading import TIMED_S, WARM_S, race  # noqa: E402
+from scripts.peers.wrong_data import ask_about_wrong_data  # noqa: E402
+from scripts.studied.conditions import (  # noqa: E402
+    conditions_now,
+    go_on_with,
+    read_stored,
+    store,
+)
+from scripts.studied.grid_file import is_complete, table_of  # noqa: E402
+from scripts.studied.grid_replays import TARGET  # noqa: E402
+from scripts.studied.grids import STUDIES  # noqa: E402
+from scripts.studied.judging import GRID  # noqa: E402
+from scripts.studied.live_tunes import advice_of, tune_live, tunes_file  # noqa: E402
+from scripts.studied.pages import peers_table, wrong_data_table  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ROOT = Path(__file__).parents[1]
-PEERS = Path(__file__).with_name("peers")
-sys.path.insert(0, str(PEERS))
+    from autoloader.values.config import LoaderConfig
+    from scripts.studied.conditions import Stored
 
-from advice import Advice, key_of  # noqa: E402  # found by the line above
-from contestants import ask_autoloader, ask_loadtune, ask_rules  # noqa: E402
-from reading import PlainLoop, race  # noqa: E402
-
-STUDIES = (
-    "photos", "remote", "tokens", "tensors", "frames", "stream", "augment", "skewed",
-)  # fmt: skip
-BATCH_SIZES = dict(zip(STUDIES, (64, 32, 64, 32, 8, 64, 64, 32), strict=True))
+BATCH_SIZES = {
+    "photos": 64, "remote": 32, "tokens": 64, "tensors": 32, "frames": 8, "stream": 64,
+    "augment": 64, "skewed": 32,
+}  # fmt: skip
 """Those of the studies' loaders; everybody is given the same."""
-
-LOSES = PEERS / "loses.py"
-ERROR = 0.05
-"""Share of cases in which an interval may miss the true ratio."""
-
-Rates = dict[str, list[float | None]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,168 +73,143 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     if importlib.util.find_spec("PIL") is None:
         sys.exit("Pillow, which the studies read with, is missing: pip install pillow")
-    machine = read_machine()
-    print(f"{machine.cpu_model}, {machine.effective_cpus:g} CPUs, {machine.kernel}")
-    raw: dict[str, object] = {}
-
-    def keep(name: str, advice: list[Advice], rates: Rates) -> None:
-        raw[name] = {"advice": [asdict(item) for item in advice], "rates": rates}
-        if options.raw is not None:
-            write_whole(options.raw, json.dumps(raw, indent=1) + "\n")
-
-    for name in options.study:
-        advice = _ask_all(name, options)
-        asked = [item.settings for item in advice if item.settings is not None]
-        file = ROOT / "studies" / name / "dataset.py"
-        keep(name, advice, {})
-        rates = race(file, asked, options.rounds)
-        keep(name, advice, rates)
-        print("\n".join(table(name, advice, rates)), flush=True)
-    if not options.no_wrong_data:
-        keep("wrong data", *_ask_about_wrong_data(options))
+    conditions = conditions_now()
+    try:
+        for name in options.study:
+            data = _compare(name, options, conditions)
+            print("\n".join([f"\n{name}", *peers_table(data)]), flush=True)
+        if not options.no_wrong_data:
+            data = _ask_about_wrong_data(options, conditions)
+            print("\n".join(["\nwrong data", *wrong_data_table(data)]), flush=True)
+    except AutoloaderError as exc:
+        print(f"{exc.message}\n{exc.hint or ''}", file=sys.stderr)
+        return exc.exit_code
+    except KeyboardInterrupt:
+        print("interrupted; the same command goes on", file=sys.stderr)
+        return 130
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Compare recommendations.")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     add = parser.add_argument
-    add("--study", nargs="+", choices=STUDIES, default=STUDIES, metavar="NAME")
-    add("--tunes", type=int, default=3, metavar="N", help="times that all are asked")
+    add("--study", nargs="*", choices=STUDIES, default=STUDIES, metavar="NAME")
+    add("--tunes", type=int, default=1, metavar="N", help="least tunes of autoloader")
     add("--rounds", type=int, default=6, metavar="N", help="of the race")
-    add("--budget", default="3m", metavar="TIME", help="of autoloader")
+    add("--warm", type=float, default=WARM_S, metavar="SECONDS", help="before timing")
+    add("--timed", type=float, default=TIMED_S, metavar="SECONDS", help="at least")
+    add("--budget", default="3m", metavar="TIME", help="of a tune")
+    add(
+        "--wrong-budget", default="3m", metavar="TIME", help="of the tune of wrong data"
+    )
     add(
         "--loadtune", type=Path, metavar="PYTHON",
         default=ROOT / ".venv-loadtune" / "bin" / "python",
         help="of the environment that has it",
     )  # fmt: skip
-    add("--raw", type=Path, metavar="FILE", help="write all readings as JSON")
+    add("--into", type=Path, metavar="FOLDER", default=ROOT / "studies")
+    add("--fresh", action="store_true", help="give up what was stored")
     add("--no-wrong-data", action="store_true", help="leave the last question out")
     return parser
 
 
-def _ask_all(name: str, options: argparse.Namespace) -> list[Advice]:
-    """Return everybody's advice, tune by tune, in the same order each time."""
-    folder = ROOT / "studies" / name
-    file = folder / "dataset.py"
-    found: list[Advice] = []
-    for _ in range(options.tunes):
-        before = len(found)
-        found.append(ask_autoloader([str(folder / "study.yaml")], options.budget))
-        if options.loadtune.exists():
-            found.append(ask_loadtune(file, options.loadtune))
-        found += ask_rules(file, BATCH_SIZES[name])
-        for item in found[before:]:
-            said = "nothing" if item.settings is None else key_of(item.settings)
-            print(f"    {name}: {item.who}: {said} {item.words}", file=sys.stderr)
+def _compare(
+    name: str, options: argparse.Namespace, conditions: dict[str, Any]
+) -> Stored:
+    """Ask who was not asked yet, race all of it, and return what is stored."""
+    tune_live(
+        [name],
+        into=options.into,
+        conditions=conditions,
+        tunes=options.tunes,
+        budget=options.budget,
+    )
+    file = options.into / name / "measured" / "peers.json"
+    data = go_on_with(file, conditions, fresh=options.fresh)
+    others = _ask_others(name, data, file, options)
+    ours = advice_of(read_stored(tunes_file(options.into, name)) or {})
+    advice = [*ours, *others, *_of_the_grid(options.into / name / "measured")]
+    data.update(study=name, advice=[asdict(item) for item in advice])
+
+    def keep(rates: dict[str, list[float | None]]) -> None:
+        data["rates"] = rates
+        store(file, data)
+
+    keep(
+        race(
+            ROOT / "studies" / name / "dataset.py",
+            [item.settings for item in advice if item.settings is not None],
+            options.rounds,
+            known=data.get("rates"),
+            on_round=keep,
+            warm_s=options.warm,
+            timed_s=options.timed,
+        )
+    )
+    return data
+
+
+def _ask_others(
+    name: str, data: Stored, file: Path, options: argparse.Namespace
+) -> list[Advice]:
+    """Return what the others say; who is asked is stored at once."""
+    dataset = ROOT / "studies" / name / "dataset.py"
+    found = [Advice(**item) for item in data.setdefault("others", [])]
+
+    def keep(given: list[Advice]) -> None:
+        said = [_without_place(item) for item in given]
+        for item in said:
+            words = "nothing" if item.settings is None else key_of(item.settings)
+            print(f"    {name}: {item.who}: {words} {item.words}", file=sys.stderr)
+        found.extend(said)
+        data["others"] = [asdict(item) for item in found]
+        store(file, data)
+
+    asked = {item.who for item in found}
+    if "loadtune" not in asked and options.loadtune.exists():
+        keep([ask_loadtune(dataset, options.loadtune)])
+    if not asked.issuperset(RULES):
+        keep(ask_rules(dataset, BATCH_SIZES[name]))
     return found
 
 
-def table(name: str, advice: Sequence[Advice], rates: Rates) -> list[str]:
-    """Return the lines of a study: what each said, what it delivers, by tune."""
-    lines = [
-        f"\n{name}: medians of {max(map(len, rates.values()), default=0)} rounds",
-        "tune  who                       recommends                       s  examples/s"
-        "  autoloader is (95 %)",
+def _of_the_grid(measured: Path) -> list[Advice]:
+    """Return what an exhaustive sweep says; nothing where there is no whole grid."""
+    data = read_stored(measured / "grid.json")
+    if data is None or not is_complete(data):
+        return []
+    fastest: LoaderConfig = Truth.of(table_of(data), TARGET).fastest
+    return [
+        Advice(
+            who=GRID,
+            settings=plain(fastest.dataloader_kwargs()),
+            seconds=float(data["spent_s"]),
+        )
     ]
-    tunes = _by_tune(advice)
-    for number, items in enumerate(tunes, start=1):
-        ours = items[0]
-        lines += [
-            f"{number:4d}  {item.who:24s}  {_said(item):28s}  {item.seconds:5.0f}"
-            f"  {_median(item, rates):>10s}  {_ratio(ours, item, rates)}"
-            for item in items
+
+
+def _ask_about_wrong_data(
+    options: argparse.Namespace, conditions: dict[str, Any]
+) -> Stored:
+    """Return who recommends settings with which an example is lost; asked once."""
+    file = options.into / "measured" / "wrong_data.json"
+    data = go_on_with(file, conditions, fresh=options.fresh)
+    if "delivered" not in data:
+        loadtune = options.loadtune if options.loadtune.exists() else None
+        found = ask_about_wrong_data(options.wrong_budget, loadtune)
+        data["delivered"] = [
+            replace(item, advice=_without_place(item.advice)).to_dict()
+            for item in found
         ]
-    return [*lines, *_summary(tunes, rates)]
+        store(file, data)
+    return data
 
 
-def _by_tune(advice: Sequence[Advice]) -> list[list[Advice]]:
-    tunes: list[list[Advice]] = []
-    for item in advice:
-        if item.who == "autoloader":
-            tunes.append([])
-        tunes[-1].append(item)
-    return tunes
-
-
-def _said(item: Advice) -> str:
-    return item.words[:28] if item.settings is None else key_of(item.settings)
-
-
-def _rate(item: Advice, rates: Rates) -> float | None:
-    """Return the median rate of what somebody recommends; None where there is none."""
-    if item.settings is None:
-        return None
-    found = [rate for rate in rates.get(key_of(item.settings), []) if rate is not None]
-    return statistics.median(found) if found else None
-
-
-def _median(item: Advice, rates: Rates) -> str:
-    found = _rate(item, rates)
-    return "-" if found is None else f"{found:.0f}"
-
-
-def _interval(ours: Advice, other: Advice, rates: Rates) -> Interval | None:
-    """Return the ratio of two recommendations in the rounds of the race."""
-    if ours.settings is None or other.settings is None:
-        return None
-    pairs = zip(
-        rates[key_of(ours.settings)], rates[key_of(other.settings)], strict=True
-    )
-    ratios = [one / two for one, two in pairs if one is not None and two is not None]
-    return Interval.of(ratios, error=ERROR) if ratios else None
-
-
-def _ratio(ours: Advice, other: Advice, rates: Rates) -> str:
-    if ours is other:
-        return ours.words
-    found = _interval(ours, other, rates)
-    if found is None:
-        return "-"
-    if ours.settings == other.settings:
-        return "the same"
-    if found.low is None or found.high is None:
-        return f"{found.median:.2f} times as fast"
-    return f"{found.median:.2f} times as fast ({found.low:.2f}-{found.high:.2f})"
-
-
-def _summary(tunes: Sequence[Sequence[Advice]], rates: Rates) -> list[str]:
-    """Return a line a tune: against the best of the others, and against each peer."""
-    lines = []
-    for number, items in enumerate(tunes, start=1):
-        ours, *others = items
-        rated = [item for item in others if _rate(item, rates) is not None]
-        if not rated:
-            continue
-        best = max(rated, key=lambda item: _rate(item, rates) or 0.0)
-        found = _interval(ours, best, rates)
-        said = "nothing" if found is None else f"{found.median:.3f} of its rate"
-        lines.append(f"tune {number}: against the best other ({best.who}): {said}")
-    return lines
-
-
-def _ask_about_wrong_data(options: argparse.Namespace) -> tuple[list[Advice], Rates]:
-    """Print who recommends settings with which an example is lost."""
-    flags = ["--dataset", f"{LOSES}:loader"]
-    advice = [ask_autoloader(flags, options.budget)]
-    if options.loadtune.exists():
-        advice.append(ask_loadtune(LOSES, options.loadtune))
-    advice += ask_rules(LOSES, 32)
-    print("\nwrong data: an example is lost in workers")
-    print("who                       recommends                    delivers      said")
-    with PlainLoop(LOSES) as loop:
-        whole = len(set(loop.ids({"batch_size": 32, "num_workers": 0})))
-        for item in advice:
-            print(_delivered(item, loop, whole), flush=True)
-    return advice, {}
-
-
-def _delivered(item: Advice, loop: PlainLoop, whole: int) -> str:
-    delivers = "-"
-    if item.settings is not None:
-        delivers = f"{len(set(loop.ids(item.settings)))} of {whole}"
-    return (
-        f"{item.who:24s}  {_said(item):28s}  {delivers:12s}  {item.words or 'nothing'}"
-    )
+def _without_place(advice: Advice) -> Advice:
+    """Return advice whose words name no folder of this machine."""
+    return replace(advice, words=advice.words.replace(f"{ROOT}/", ""))
 
 
 if __name__ == "__main__":

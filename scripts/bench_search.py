@@ -1,12 +1,14 @@
-"""Replay seeded studies on tables whose answer is known, and count right choices.
+"""Replay seeded studies on tables whose answer is known; record such tables; tune live.
 
     python scripts/bench_search.py --replay [--seeds 100] [--tables NAME ...]
         [--noise 0.02 0.05 0.08 0.15] [--targets 95% best*0.8] [--jobs 2]
         [--recorded FOLDER ...] [--strategy module:function ...]
         [--json FILE] [--against FILE]
+    python scripts/bench_search.py --record [NAME ...] [--rounds 5] [--into FOLDER]
+    python scripts/bench_search.py --live [NAME ...] [--tunes 3] [--into FOLDER]
 
-Search, race and choice are the real code; passes are answered by simulated loaders
-(autoloader/search/workloads.py) and time goes by on a clock of its own.
+`--replay`: search, race and choice are the real code; passes are answered by simulated
+loaders (autoloader/search/workloads.py) and time goes by on a clock of its own.
 
     right    the choice truly has 97 % of the target, or rightly nothing was chosen
              (bar: 98 % of studies; with more than 8 % noise: 2 % wrong at most)
@@ -19,6 +21,15 @@ Search, race and choice are the real code; passes are answered by simulated load
 
 `--recorded` replays studies of real data from their folders instead, where each config
 was read five times or more: rounds are drawn from the recorded ones, in blocks.
+
+`--record` reads the grid of each study, 33 configs: 0 to 8 workers (of remote 0, 1, 2,
+4, 8, 12, 16, 24 and 32), with workers prefetch 2 and 4, kept and not. Each is gated and
+weighed once and read five times, in rounds that are shuffled anew; five to eight
+minutes a study on two cores. Ten tunes are then replayed on the readings. `--live`
+tunes photos, remote and stream three times each, in turns; `bench_peers.py` reads what
+they recommend beside the fastest of the grid, in plain loops. Both store what they have
+under `studies/NAME/measured`, after each round and each tune, and go on from there;
+`render_studies.py` writes the tables.
 
 Two strategies see the same disturbances where they have the same seeds: name both by
 `--strategy` (a `replay.Search`), or compare with the file of an earlier run by
@@ -40,6 +51,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from replay_rows import (
     HEAD,
     Case,
@@ -57,6 +70,7 @@ from autoloader.search.replay import Conditions, Search, search, study
 from autoloader.search.tables import Table, Truth
 from autoloader.search.workloads import WORKLOADS
 from autoloader.values.target import Target
+from scripts.studied.search_bench import Measuring, add_flags, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -78,8 +92,11 @@ class Job:
 
 
 def main() -> int:
-    """Replay what was asked for; return the exit code."""
+    """Run what was asked for; return the exit code."""
     options = _options()
+    asked = Measuring.of(options)
+    if asked is not None:
+        return run(asked)
     begun = time.monotonic()
     cases = [
         Case(table=name, noise=noise, target=target, strategy=strategy)
@@ -144,9 +161,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--against", type=Path, metavar="FILE")
+    add_flags(parser)
     options = parser.parse_args()
-    if not options.replay:
-        parser.error("say what to run: --replay")
+    if not options.replay and options.record is None and options.live is None:
+        parser.error("say what to run: --replay, --record or --live")
     options.simulated = options.tables or ([] if options.recorded else names)
     return options
 

@@ -1,7 +1,7 @@
 """Those who recommend DataLoader settings: autoloader, loadtune, and rules by hand.
 
 Each takes a study's dataset module and returns its advice with the wall time that it
-took. None of them knows of the others.
+took. None of them knows of the others, and none outlives whoever asked.
 """
 
 from __future__ import annotations
@@ -12,34 +12,54 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import yaml
-from advice import Advice, plain
-from reading import PlainLoop
+
+from autoloader.child.lifeline import die_with_parent
+from autoloader.search.record import Record
+from scripts.peers.advice import Advice, plain
+from scripts.peers.reading import PlainLoop
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from autoloader.values.outcome import Outcome
 
 RULES = ("half the cores", "as many as cores", "sweep of 0, 1, half, all")
 
 
-def ask_autoloader(flags: Sequence[str], budget: str) -> Advice:
-    """Return what a tune in a new folder recommends.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuned:
+    """What a tune recommends, and what it took to find out."""
+
+    advice: Advice
+    code: int
+    """Exit code."""
+    trials: int
+    """Configs that were tried."""
+    readings: int
+    """Timed passes, those of the race and those that were repeated too."""
+    timed_s: float
+    """Seconds of them."""
+
+
+def tune(flags: Sequence[str], budget: str) -> Tuned:
+    """Tune in a new folder.
 
     Args:
         flags: a study file, or flags that name the dataset.
         budget: time that it may take.
+
+    Raises:
+        KeyboardInterrupt: it was interrupted, or ended by a signal.
     """
     with tempfile.TemporaryDirectory() as folder:
-        command = [
-            sys.executable, "-m", "autoloader", "tune", *flags,
-            "--budget", budget, "--best-effort", "--json",
-        ]  # fmt: skip
         began = time.monotonic()
-        done = subprocess.run(
-            command, cwd=folder, stdout=subprocess.PIPE, text=True, check=False
+        done = run_autoloader(
+            ["tune", *flags, "--budget", budget, "--best-effort", "--json"], folder
         )
         seconds = time.monotonic() - began
         written = Path(folder, "autoloader.yaml")
@@ -47,12 +67,41 @@ def ask_autoloader(flags: Sequence[str], budget: str) -> Advice:
         if written.exists():
             text = written.read_text(encoding="utf-8")
             settings = plain(yaml.safe_load(text)["dataloader"])
-    return Advice(
-        who="autoloader",
-        settings=settings,
-        seconds=seconds,
-        words=_state(done.stdout, done.returncode),
+        outcomes = _outcomes(Path(folder, ".autoloader"))
+    readings = [reading for item in outcomes for reading in item.readings]
+    return Tuned(
+        advice=Advice(
+            who="autoloader",
+            settings=settings,
+            seconds=seconds,
+            words=_state(done.stdout, done.returncode),
+        ),
+        code=done.returncode,
+        trials=len(outcomes),
+        readings=len(readings),
+        timed_s=sum(reading.total_s for reading in readings),
     )
+
+
+def run_autoloader(
+    words: Sequence[str], folder: str | Path
+) -> subprocess.CompletedProcess[str]:
+    """Run a command of this checkout's autoloader in a folder; its stdout is kept.
+
+    Raises:
+        KeyboardInterrupt: it was interrupted, or ended by a signal.
+    """
+    root = str(Path(__file__).parents[2])
+    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+    done = _run(
+        [sys.executable, "-m", "autoloader", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+    )
+    if done.returncode < 0 or done.returncode == 130:
+        raise KeyboardInterrupt
+    return done
 
 
 def ask_loadtune(file: Path, python: Path) -> Advice:
@@ -65,12 +114,11 @@ def ask_loadtune(file: Path, python: Path) -> Advice:
     run = Path(__file__).with_name("run_loadtune.py")
     with tempfile.TemporaryDirectory() as folder:
         began = time.monotonic()
-        done = subprocess.run(
-            [python, run, folder],
+        done = _run(
+            [str(python), str(run), folder],
             env={**os.environ, "STUDY_FILE": str(file)},
-            capture_output=True,
-            text=True,
-            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
         seconds = time.monotonic() - began
     if not done.stdout.strip():
@@ -124,3 +172,34 @@ def _state(report: str, code: int) -> str:
     if refused := found.get("trials", {}).get("refused"):
         words.append(f"{refused} configs refused")
     return "; ".join(words)
+
+
+def _outcomes(root: Path) -> tuple[Outcome, ...]:
+    """Return all outcomes of the studies in a folder: of one, or none."""
+    found: list[Outcome] = []
+    for path in sorted(root.glob("*/outcomes.jsonl")):
+        with Record(path.parent) as record:
+            found += record.outcomes
+    return tuple(found)
+
+
+def _run(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: str | Path | None = None,
+    stdout: int | None = None,
+    stderr: int | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a process that is ended with this one, however that one ends."""
+    me = os.getpid()
+    return subprocess.run(
+        command,
+        env=env,
+        cwd=cwd,
+        stdout=stdout,
+        stderr=stderr,
+        text=True,
+        check=False,
+        preexec_fn=lambda: die_with_parent(me),
+    )

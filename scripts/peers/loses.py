@@ -1,8 +1,9 @@
 """A dataset that is wrong as soon as it has workers, and gets faster by them.
 
 Where an example cannot be read, it gives the next one instead: a habit of many
-trainings, which hides that one of the examples never arrives. Here it is the eighth,
-whenever a worker reads it. The label is the id, so that what arrives can be counted.
+trainings, which hides that one of the examples never arrives, and another twice. Here
+it is the eighth, whenever a worker reads it; the ninth comes in its place. The label is
+the id, so that what arrives can be counted.
 """
 
 import time
@@ -17,7 +18,7 @@ WAIT_S = 0.004
 
 
 class Loses(Dataset[tuple[Tensor, int]]):
-    """Waits a little for each example, and loses one in workers."""
+    """Waits a little for each; in workers one is lost, and the next comes twice."""
 
     def __len__(self) -> int:
         return COUNT

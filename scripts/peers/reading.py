@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from advice import key_of
+from autoloader.child.lifeline import die_with_parent
+from scripts.peers.advice import key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from advice import Settings
+    from scripts.peers.advice import Settings
 
 _LOOP = Path(__file__).with_name("plain_loop.py")
 
 WARM_S = TIMED_S = 2.0
+
+Rates = dict[str, list[float | None]]
+"""Rates by round, under the name of the settings; None: they failed."""
 
 
 class PlainLoop:
@@ -28,9 +33,13 @@ class PlainLoop:
     """
 
     def __init__(self, file: Path) -> None:
-        pipe = subprocess.PIPE
+        pipe, me = subprocess.PIPE, os.getpid()
         self._process = subprocess.Popen(
-            [sys.executable, _LOOP, file], stdin=pipe, stdout=pipe, text=True
+            [sys.executable, _LOOP, file],
+            stdin=pipe,
+            stdout=pipe,
+            text=True,
+            preexec_fn=lambda: die_with_parent(me),
         )
 
     def __enter__(self) -> Self:
@@ -63,20 +72,57 @@ class PlainLoop:
 
 
 def race(
-    file: Path, settings: Iterable[Settings], rounds: int
-) -> dict[str, list[float | None]]:
+    file: Path,
+    settings: Iterable[Settings],
+    rounds: int,
+    *,
+    known: Rates | None = None,
+    on_round: Callable[[Rates], None] | None = None,
+    warm_s: float = WARM_S,
+    timed_s: float = TIMED_S,
+) -> Rates:
     """Return the rates of each of the settings by round, under their keys.
 
     Each round has a process of its own, and reverses the order of the one before.
     Settings that are given twice are read once.
+
+    Args:
+        file: the study's dataset module.
+        settings: what is read.
+        rounds: how many there are to be.
+        known: rounds that were read already; of other settings they do not count.
+        on_round: called after each round, to store what there is.
+        warm_s: seconds for which a loader is read before it is timed.
+        timed_s: least seconds of the whole epochs that are timed.
     """
-    known = {key_of(item): item for item in settings}
-    rates: dict[str, list[float | None]] = {key: [] for key in known}
-    for number in range(rounds):
-        keys = list(known)
+    asked = {key_of(item): item for item in settings}
+    rates = rates_to_go_on_with(asked, known or {})
+    done = min(map(len, rates.values()), default=rounds)
+    for number in range(done, rounds):
+        keys = list(asked)
         with PlainLoop(file) as loop:
-            for key in keys if number % 2 == 0 else keys[::-1]:
-                rates[key].append(loop.rate(known[key]))
-        last = {key: values[-1] for key, values in rates.items()}
-        print(f"    round {number + 1}: {last}", file=sys.stderr, flush=True)
+            read = {
+                key: loop.rate(asked[key], warm_s=warm_s, timed_s=timed_s)
+                for key in (keys if number % 2 == 0 else keys[::-1])
+            }
+        for key in keys:
+            rates[key].append(read[key])
+        shown = ", ".join(
+            f"{key}: {'-' if read[key] is None else f'{read[key]:.0f}'}" for key in keys
+        )
+        print(f"    round {number + 1}: {shown}", file=sys.stderr, flush=True)
+        if on_round is not None:
+            on_round(rates)
     return rates
+
+
+def rates_to_go_on_with(keys: Iterable[str], known: Rates) -> Rates:
+    """Return the rounds that were read already, where they were of these settings.
+
+    Rounds of others were read at another time, and are compared with nobody.
+    """
+    wanted = list(keys)
+    if set(wanted) != set(known):
+        return {key: [] for key in wanted}
+    whole = min(map(len, known.values()), default=0)
+    return {key: list(known[key][:whole]) for key in wanted}
