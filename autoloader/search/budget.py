@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
+from autoloader.values.scope import GATE_EXAMPLES
+
 REFERENCE_SHARE = 0.12
 """Most of the budget that the reference may take."""
 
@@ -21,7 +23,11 @@ LEAST_FINISH_SHARE = 0.3
 """Part of the budget that race and verification keep, whatever is open yet."""
 
 VERIFY_SHARE = 0.08
-"""Part of the budget for one config's whole verification; two are verified."""
+"""Part of the budget for one config's verification; two are verified."""
+
+WHOLE_SHARE = 0.15
+"""The same where all examples fit into it. Of 600 examples a tune of 20 s verified 248,
+and recommended workers that lose one of the others: what can be proven is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,22 @@ class Budget:
         For a search that took as long as it needed.
         """
         return replace(self, begun=self.clock(), spent_before_s=self.spent_s)
+
+    def examples_to_verify(self, rate: float, scope_examples: int) -> int:
+        """Return how many examples one config is verified on, over two epochs.
+
+        All where that takes no more than `WHOLE_SHARE` of the budget, else as many as
+        `VERIFY_SHARE` allows, and never fewer than a gate of the search has.
+
+        Args:
+            rate: of the config, examples a second.
+            scope_examples: all there are.
+        """
+        delivered = self.total_s * rate / 2
+        if scope_examples <= delivered * WHOLE_SHARE:
+            return scope_examples
+        allowed = int(delivered * VERIFY_SHARE)
+        return min(scope_examples, max(allowed, GATE_EXAMPLES))
 
     @property
     def left_s(self) -> float:

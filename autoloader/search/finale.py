@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 from autoloader.errors import DataError
 from autoloader.measure.intervals import median
 from autoloader.measure.throughput import epoch_rate
-from autoloader.search.budget import VERIFY_SHARE
 from autoloader.search.race import LEAST_ROUNDS, LOOKS, Race, Rules, run_race
 from autoloader.search.rates import rate_of, rates_of
 from autoloader.search.selection import Choice, choose, too_large
@@ -116,8 +115,7 @@ class Finale:
     scope: Scope
     budget: Budget
     verify: int | None
-    """Examples of the whole verification; None: what `VERIFY_SHARE` of the budget
-    allows."""
+    """Examples of the whole verification; None: what the budget allows."""
     on_phase: Callable[[str, str], None]
     on_round: Callable[[int, Round], None]
     _excluded: dict[LoaderConfig, Outcome] = field(default_factory=dict)
@@ -217,8 +215,7 @@ class Finale:
     def _verify_examples(self, rate: float) -> int:
         if self.verify is not None:
             return min(self.verify, self.scope.examples)
-        from_budget = int(self.budget.total_s * VERIFY_SHARE * rate / 2)
-        return min(self.scope.examples, max(from_budget, GATE_EXAMPLES))
+        return self.budget.examples_to_verify(rate, self.scope.examples)
 
     def _race(self, entered: Sequence[LoaderConfig]) -> Race:
         names = "; ".join(config.describe() for config in entered)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from autoloader.search.replay import study
+from autoloader.search.replay import Conditions, study
 from autoloader.search.tables import Truth
 from autoloader.values.target import Target
 from scripts.studied.grid_file import table_of
@@ -27,7 +27,9 @@ def replay_grid(data: Stored, *, seeds: int = SEEDS) -> list[dict[str, Any]]:
     table = table_of(data)
     truth = Truth.of(table, TARGET)
     return [
-        study(table, TARGET, budget_s=BUDGET_S, seed=seed, truth=truth).to_dict()
+        study(
+            table, TARGET, Conditions(budget_s=BUDGET_S, seed=seed), truth=truth
+        ).to_dict()
         for seed in range(seeds)
     ]
 

@@ -35,3 +35,23 @@ def test_a_finish_has_its_time_whatever_was_spent(
 
     assert budget.end - budget.begun >= total_s * FINISH_SHARE * (1 - 1e-6)
     assert budget.search_end <= budget.search_limit <= budget.end
+
+
+@pytest.mark.parametrize(
+    ("rate", "scope", "expected"),
+    [
+        pytest.param(100.0, 600, 600, id="all-within-15-%-of-the-budget"),
+        pytest.param(100.0, 1351, 720, id="a-part-of-8-%-of-the-budget"),
+        pytest.param(10.0, 1351, 512, id="as-many-as-a-gate"),
+        pytest.param(0.1, 300, 300, id="no-more-than-there-are"),
+    ],
+)
+def test_all_examples_are_verified_where_that_takes_a_small_part_of_the_budget(
+    rate: float, scope: int, expected: int
+) -> None:
+    """Two epochs of them: 180 s at 100 a second have room for 1,350 within 15 %."""
+    budget = Budget(180.0, FakeClock(0.0), 0.0)
+
+    found = budget.examples_to_verify(rate, scope)
+
+    assert found == expected
