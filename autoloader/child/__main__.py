@@ -1,8 +1,8 @@
 """Entry of a child process: `python -m autoloader.child ROLE ORDERS ANSWERS PARENT`.
 
-ROLE is `reference` (one order, then the end) or `host` (waits for orders). ORDERS and
-ANSWERS are inherited pipe ends, PARENT is the pid to die with. Errors of the user's
-side travel as messages; only a bug of ours ends with a traceback.
+ROLE is `reference` or `stages` (one order, then the end), or `host` (waits for orders).
+ORDERS and ANSWERS are inherited pipe ends, PARENT is the pid to die with. Errors of the
+user's side travel as messages; only a bug of ours ends with a traceback.
 """
 
 import contextlib
@@ -24,9 +24,13 @@ def main(argv: list[str]) -> None:
     pass_on()
     begin_spawned_as_forked()
     leave_worker_counts_unsaid()
-    from autoloader.child.host import serve_host, serve_reference  # torch
+    from autoloader.child import host  # torch
 
-    serve = {"host": serve_host, "reference": serve_reference}[role]
+    serve = {
+        "host": host.serve_host,
+        "reference": host.serve_reference,
+        "stages": host.serve_stages,
+    }[role]
     with contextlib.suppress(BrokenPipeError):
         serve(int(orders), int(answers))
     for stream in (sys.stdout, sys.stderr):  # which the dataset may have closed

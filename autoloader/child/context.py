@@ -83,10 +83,23 @@ class TrialContext:
         if self.scope.stream is not None:
             return None
         listed = ScopeList.read(Path(self.order.reference))
+        if self.order.places is not None:
+            return self._at(listed, self.order.places)
         if listed.cuts is not None:
             return self._fed(listed, listed.batches(self.order.examples))
         positions = self.scope.gate_positions(self.size, self.order.examples)
         return listed.indices(positions)
+
+    def _at(self, listed: ScopeList, places: Sequence[int]) -> list[Any]:
+        """Return what the user's kind of loader is fed of these places of the list."""
+        if listed.cuts is None:
+            return listed.indices(places)
+        wanted = set(places)
+        cut = [
+            [place for place in batch if place in wanted]
+            for batch in listed.batches(len(listed.places))
+        ]
+        return self._fed(listed, [batch for batch in cut if batch])
 
     def lists(self, entries: Sequence[Any] | None) -> list[Sequence[Any]]:
         """Return an epoch's index lists; none for streams and single examples."""

@@ -31,18 +31,20 @@ from autoloader.child.seeding import seed_all
 from autoloader.child.source import load_source
 from autoloader.child.stacks import announce_stacks
 from autoloader.child.stages import Stage, StageBoard
+from autoloader.child.stagewise import run_stages
 from autoloader.child.wire import receive, send
 from autoloader.errors import AutoloaderError, StoredFileError
 from autoloader.files import refusals_named
 from autoloader.measure.descriptors import connected_sockets, readable_offsets
 from autoloader.measure.proc import thread_count
 from autoloader.measure.stacks import ask_one_by_one
+from autoloader.values.diagnosis import StagesOrder
 from autoloader.values.job import PassOrder, ReferenceOrder
 from autoloader.values.outcome import Failure
 from autoloader.values.scope import DatasetFacts, Scope, SourceSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 ATTEMPTS = 8
@@ -55,10 +57,33 @@ SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # the system's own place for it
 def serve_reference(orders: int, answers: int) -> None:
     """Take one order, read the reference, answer, end."""
     message = next(receive(orders))
+    _serve_once(
+        message,
+        answers,
+        lambda board: run_reference(ReferenceOrder.from_dict(message["order"]), board),
+    )
+
+
+def serve_stages(orders: int, answers: int) -> None:
+    """Take one order, read examples stage by stage, answer, end."""
+    message = next(receive(orders))
+    _serve_once(
+        message,
+        answers,
+        lambda board: run_stages(StagesOrder.from_dict(message["order"]), board),
+    )
+
+
+def _serve_once(
+    message: dict[str, Any],
+    answers: int,
+    act: Callable[[StageBoard], dict[str, Any]],
+) -> None:
+    """Do what was ordered, and answer with its result or its error."""
     board = StageBoard(Path(message["board"]))
     announce_stacks()
     try:
-        result = run_reference(ReferenceOrder.from_dict(message["order"]), board)
+        result = act(board)
     except AutoloaderError as exc:
         result = _error(exc)
     except Exception as exc:  # noqa: BLE001  # the child's main: it becomes an answer

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 SUSPECTS = "suspects.json"
 """File in a pass's log folder: what workers inherit and cannot safely use."""
 
+IDS = "ids.json"
+"""File in a log folder: the lists of ids that are read, written before the first is."""
+
 LOST = "autoloader: this exception cannot be sent to the training process"
 """Line that stands before the traceback of an exception that a worker cannot send."""
 

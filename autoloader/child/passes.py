@@ -1,7 +1,7 @@
 """The passes of a trial, each in a process of its own: which is which, and the share.
 
-The gate's pass is `child.gate`, the timed one `child.timing`, the one that weighs
-`child.weighing`.
+The gate's pass is `child.gate`, the timed one `child.timing`, the probe
+`child.probing`, the one that weighs `child.weighing`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from autoloader.child.gate import gate_pass
+from autoloader.child.probing import probe_pass
 from autoloader.child.stages import Stage
 from autoloader.child.stream import StreamLimits, as_worker, ledger_of, read_pass
 from autoloader.child.timing import timed_pass
@@ -30,6 +31,8 @@ def run_pass(context: TrialContext) -> dict[str, Any]:
             return timed_pass(context)
         case "memory":
             return memory_pass(context)
+        case "probe":
+            return probe_pass(context)
         case "share":
             return share_pass(context)
         case other:

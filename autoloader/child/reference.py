@@ -20,6 +20,7 @@ from torch.utils.data import Sampler
 from autoloader.audit.contract_watch import count_finding
 from autoloader.audit.reference_files import later_folder, make_later_folder
 from autoloader.child.access import AccessWatch, say_access
+from autoloader.child.alone import enter_worker
 from autoloader.child.assembly import Assembly
 from autoloader.child.choosing import choose_scope
 from autoloader.child.epochs import EpochCalls
@@ -29,7 +30,6 @@ from autoloader.child.rereading import PROBED, edited_in_place
 from autoloader.child.seeding import seed_all
 from autoloader.child.source import load_source
 from autoloader.child.stages import Stage, StageBoard
-from autoloader.child.stream import as_worker
 from autoloader.child.stream_reference import run_stream_reference
 from autoloader.child.units import UnitCounter
 from autoloader.errors import DatasetError
@@ -139,27 +139,12 @@ class _MapReference:
         }
 
     def _enter_worker(self) -> bool:
-        """Be worker 0 of 1 where the dataset can only be read in a worker.
-
-        The usual cause is a handle that worker_init_fn opens.
-        """
-        dataset, loader = self._parts.dataset, self._parts.loader
-        first = next(iter(self._parts.sampler(None, self._order.request.seed)), None)
+        """Be worker 0 of 1 where the dataset can only be read in a worker."""
+        seed = self._order.request.seed
+        first = next(iter(self._parts.sampler(None, seed)), None)
         if first is None:
             return False
-        try:
-            dataset[first]
-        except Exception:  # noqa: BLE001  # whatever it raises, a worker may not
-            begin = getattr(loader, "worker_init_fn", None)
-            seed = self._order.request.seed
-            try:
-                with as_worker(dataset, 0, 1, seed, begin):
-                    dataset[first]
-            except Exception:  # noqa: BLE001  # the reader will say so
-                return False
-            self._stack.enter_context(as_worker(dataset, 0, 1, seed))
-            return True
-        return False
+        return enter_worker(self._stack, self._parts, first, seed)
 
     def _write(self, scope_list: ScopeList, plan: DigestPlan) -> None:
         """Read all, and write list and ledgers."""

@@ -30,6 +30,11 @@ class Stage(IntEnum):
     WAITING = 11
     COLLATING = 12
     COOLING = 13
+    ACCESSING = 14
+    TRANSFORMING = 15
+    HANDING_OVER = 16
+    PINNING = 17
+    TRANSFERRING = 18
 
     @property
     def words(self) -> str:
@@ -57,6 +62,11 @@ class StageBoard:
         """Note that a stage begins."""
         self._stage, self._done = stage, 0
         _LAYOUT.pack_into(self._map, 0, stage, 0)
+
+    def stand(self, stage: Stage, place: int) -> None:
+        """Note which unit a stage begins to work on, before it does."""
+        self._stage, self._done = stage, place
+        _LAYOUT.pack_into(self._map, 0, stage, place)
 
     def advance(self) -> None:
         """Note that one more unit of the stage is done."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from autoloader.report.cleaning import clean
 from autoloader.report.surface import console_on, moves_cursor, shows_colour, writable
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from autoloader.report.status import LiveStatus
     from autoloader.values.machine import Machine
     from autoloader.values.target import Target
+
+_DOING = {"check": "checking", "diagnose": "diagnosing"}
 
 _YELLOW, _RED, _RESET = "\x1b[33m", "\x1b[31m", "\x1b[0m"
 
@@ -56,13 +58,14 @@ def view_for(
 
 
 def check_view(
-    stream: TextIO, *, quiet: bool
+    stream: TextIO, *, quiet: bool, command: Literal["check", "diagnose"] = "check"
 ) -> LiveStatus | PlainStatus | QuietStatus:
     """Return the view of a check that fits a stream, as a context manager.
 
     Args:
         stream: where progress goes; it stays open.
         quiet: whether nothing is to be shown.
+        command: whose steps they are.
     """
     if quiet:
         from autoloader.report.plain import QuietStatus
@@ -71,10 +74,10 @@ def check_view(
     if moves_cursor(stream):
         from autoloader.report.status import LiveStatus
 
-        return LiveStatus(stream)
+        return LiveStatus(stream, doing=_DOING[command])
     from autoloader.report.plain import PlainStatus
 
-    return PlainStatus(stream)
+    return PlainStatus(stream, command=command)
 
 
 def measure_view(
@@ -115,6 +118,21 @@ def print_check(check: Mapping[str, Any], stream: TextIO | None = None) -> None:
     from autoloader.report.check import draw
 
     _print(draw(check), stream)
+
+
+def print_diagnosis(
+    diagnosis: Mapping[str, Any], record: str | None, stream: TextIO | None = None
+) -> None:
+    """Print the result of a diagnosis; stdout where no stream is named.
+
+    Args:
+        diagnosis: the object that `diagnose --json` writes.
+        record: file that the record sheet was written to; None: there is none.
+        stream: where to.
+    """
+    from autoloader.report.diagnosis import draw
+
+    _print(draw(diagnosis, record), stream)
 
 
 def print_measure(report: MeasureReport, stream: TextIO | None = None) -> None:

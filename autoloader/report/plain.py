@@ -157,14 +157,15 @@ class PlainStatus(QuietStatus):
 
     Args:
         stream: where to.
+        command: whose steps they are.
     """
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = writable(stream)
+    def __init__(self, stream: TextIO, *, command: str = "check") -> None:
+        self._stream, self._command = writable(stream), command
 
     def on_phase(self, text: str) -> None:
         """Write what is checked now."""
-        _write(self._stream, f"check: {text}")
+        _write(self._stream, f"{self._command}: {text}")
 
 
 def _write(stream: TextIO, line: str) -> None:

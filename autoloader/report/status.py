@@ -21,11 +21,17 @@ class LiveStatus(Framed):
     Args:
         stream: a terminal.
         clock: seconds, monotonic.
+        doing: what runs, as a word before its step.
     """
 
     def __init__(
-        self, stream: TextIO, clock: Callable[[], float] = time.monotonic
+        self,
+        stream: TextIO,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        doing: str = "checking",
     ) -> None:
+        self._doing = doing
         self._phase = ""
         self._stage = ""
         self._region = Region(console_on(stream), self._draw, clock)
@@ -41,6 +47,8 @@ class LiveStatus(Framed):
         self._region.tick()
 
     def _draw(self) -> Text:
-        line = Text("checking  ", style="label", no_wrap=True, overflow="ellipsis")
+        line = Text(
+            f"{self._doing}  ", style="label", no_wrap=True, overflow="ellipsis"
+        )
         line.append(self._phase, style="default")
         return line.append(self._stage)

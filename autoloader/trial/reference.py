@@ -104,7 +104,7 @@ def _hang(exc: ChildHung, pid: int, logs: Path) -> DatasetError:
         if exc.process.pid != pid:
             who = who_is(exc.process, trial_pid=None, host_pid=pid)
         return DatasetError(exc.told(who, "examples"), hint=STOPPED_HINT)
-    places = _places_now(pid, logs / "stderr.txt")
+    places = places_now(pid, logs / "stderr.txt")
     stands = f"; it stands in {', '.join(places)}" if places else ""
     msg = (
         f"the dataset hangs in one process: {exc.stage.words} made no progress for "
@@ -114,7 +114,7 @@ def _hang(exc: ChildHung, pid: int, logs: Path) -> DatasetError:
     return DatasetError(msg, hint=hint)
 
 
-def _places_now(pid: int, log: Path) -> list[str]:
+def places_now(pid: int, log: Path) -> list[str]:
     """Return where a process stands in the user's code; what it says stays in its log.
 
     Args:

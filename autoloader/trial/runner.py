@@ -31,17 +31,20 @@ from autoloader.trial.guard import MemoryGuard, kernel_kills, named_by_kernel
 from autoloader.trial.hosting import HostKeeper, Isolation
 from autoloader.trial.judging import Shares, needs_shares, verdict_of
 from autoloader.trial.logs import death, last_number, stopped, tidy, who_is
+from autoloader.trial.readings import memory_of, reading_of
 from autoloader.trial.reference import error_of
 from autoloader.trial.unfinished import note_unfinished
 from autoloader.trial.watchdog import ChildHung, ChildStopped, patience_with
 from autoloader.values.gate import GatePolicy
 from autoloader.values.job import PassOrder, PassPlan, Reference
-from autoloader.values.outcome import Failure, MemoryReading, Reading, Verdict
+from autoloader.values.outcome import Failure, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
 
     from autoloader.values.config import LoaderConfig
+    from autoloader.values.outcome import MemoryReading, Reading
     from autoloader.values.scope import SourceSpec
 
 
@@ -196,56 +199,34 @@ class ProcessRunner:
         answer = self._run(order, logs)
         if isinstance(answer, Failure):
             return answer
-        arrived = sum(answer["counts"])
-        if answer["expected"] not in {None, arrived}:
-            return Failure(
-                kind="crashed",
-                phase="timed",
-                message=f"{arrived} of {answer['expected']} examples arrived",
-                log=str(logs),
-            )
-        return Reading(
-            purpose=purpose,
-            num_workers=config.num_workers,
-            kept=answer["kept"],
-            arrivals_s=tuple(answer["arrivals_s"]),
-            counts=tuple(answer["counts"]),
-            warm_batches=plan.warm_batches,
-            steady_batches=plan.steady_batches,
-            total_s=answer["total_s"],
-            epoch_examples=self._reference.scope.epoch_examples,
-            epoch_ends_s=tuple(answer["epoch_ends_s"]),
-            cache=self._reference.scope.cache,
-            **answer["load"],
-        )
+        return reading_of(answer, order, plan, self._reference.scope)
 
     def weigh(self, config: LoaderConfig, *, examples: int) -> MemoryReading | Failure:
         """Measure memory; to the end of two epochs where `examples` is above 0."""
         order, logs = self._order("memory", config, examples=examples)
         answer = self._run(order, logs)
-        if isinstance(answer, Failure):
-            return answer
-        return MemoryReading(
-            full_queue_bytes=answer["full_queue_bytes"],
-            epoch_end_bytes=tuple(answer["epoch_end_bytes"]),
-            queued_bytes=answer["queued_bytes"],
-            queue_was_full=answer["queue_was_full"],
-            resident_bytes=answer["resident_bytes"],
-            pinned_bytes=answer["pinned_bytes"],
-            accelerator_bytes=answer["accelerator_bytes"],
+        return answer if isinstance(answer, Failure) else memory_of(answer)
+
+    def probe(
+        self, config: LoaderConfig, *, places: Sequence[int] | None
+    ) -> Failure | None:
+        """Return why two epochs do not come to their end; None where they do.
+
+        Args:
+            config: settings of the loader.
+            places: of the scope's list, in their order, that an epoch reads; None: all.
+        """
+        order, logs = self._order(
+            "probe",
+            config,
+            examples=self._reference.scope.examples,
+            places=None if places is None else tuple(places),
         )
+        answer = self._run(order, logs)
+        return answer if isinstance(answer, Failure) else None
 
     def _order(
-        self,
-        kind: str,
-        config: LoaderConfig,
-        *,
-        examples: int = 0,
-        count_path: tuple[int | str, ...] | None = None,
-        purpose: str = "search",
-        plan: PassPlan | None = None,
-        share: int = 0,
-        share_epoch: int = 0,
+        self, kind: str, config: LoaderConfig, *, examples: int = 0, **others: Any
     ) -> tuple[PassOrder, Path]:
         self._number += 1
         name = f"{self._number:04d}-{kind}"
@@ -261,12 +242,8 @@ class ProcessRunner:
             tmp=str(tmp),
             reference=self._reference.folder,
             examples=examples,
-            count_path=count_path,
-            purpose=purpose,
-            plan=plan,
-            share=share,
-            share_epoch=share_epoch,
             in_process=self.isolation == "fresh",
+            **others,
         )
         return order, logs
 

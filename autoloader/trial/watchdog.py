@@ -51,7 +51,9 @@ LOOK_AFTER_S = 1.0
 LEAST_PAUSES = 50
 """A look is no sooner than so many times what the last one took: 2 % of a CPU."""
 
-READING = frozenset({Stage.READING, Stage.READING_AGAIN})
+READING = frozenset(
+    {Stage.READING, Stage.READING_AGAIN, Stage.ACCESSING, Stage.TRANSFORMING}
+)
 """Stages whose units are examples."""
 
 _OURS = (b"autoloader.child", b"from multiprocessing.")

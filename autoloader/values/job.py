@@ -56,7 +56,8 @@ class PassOrder(Stored):
     """Run one pass of one trial in a process of its own."""
 
     kind: str
-    """`gate`, `timed`, `memory`, or `share`: what one worker's share begins with."""
+    """`gate`, `timed`, `memory`, `share` (what one worker's share begins with), or
+    `probe` (whether it comes to its end)."""
     config: LoaderConfig
     """Settings of the loader."""
     logs: str
@@ -79,6 +80,8 @@ class PassOrder(Stored):
     """Worker whose share is read (share)."""
     share_epoch: int = 0
     """Epoch of which it is read (share)."""
+    places: tuple[int, ...] | None = None
+    """Places in the scope's list that are read (probe); None: all of them."""
     in_process: bool = False
     """Whether the host runs the pass itself instead of forking for it."""
 

@@ -1,0 +1,57 @@
+"""From the answers of passes to readings: what a trial told, as frozen values.
+
+Starts nothing and judges nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from autoloader.values.outcome import Failure, MemoryReading, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from autoloader.values.job import PassOrder, PassPlan
+    from autoloader.values.scope import Scope
+
+
+def reading_of(
+    answer: Mapping[str, Any], order: PassOrder, plan: PassPlan, scope: Scope
+) -> Reading | Failure:
+    """Return the reading of a timed pass, or that not all of it arrived."""
+    arrived = sum(answer["counts"])
+    if answer["expected"] not in {None, arrived}:
+        return Failure(
+            kind="crashed",
+            phase="timed",
+            message=f"{arrived} of {answer['expected']} examples arrived",
+            log=order.logs,
+        )
+    return Reading(
+        purpose=order.purpose,
+        num_workers=order.config.num_workers,
+        kept=answer["kept"],
+        arrivals_s=tuple(answer["arrivals_s"]),
+        counts=tuple(answer["counts"]),
+        warm_batches=plan.warm_batches,
+        steady_batches=plan.steady_batches,
+        total_s=answer["total_s"],
+        epoch_examples=scope.epoch_examples,
+        epoch_ends_s=tuple(answer["epoch_ends_s"]),
+        cache=scope.cache,
+        **answer["load"],
+    )
+
+
+def memory_of(answer: Mapping[str, Any]) -> MemoryReading:
+    """Return the reading of a pass that weighed."""
+    return MemoryReading(
+        full_queue_bytes=answer["full_queue_bytes"],
+        epoch_end_bytes=tuple(answer["epoch_end_bytes"]),
+        queued_bytes=answer["queued_bytes"],
+        queue_was_full=answer["queue_was_full"],
+        resident_bytes=answer["resident_bytes"],
+        pinned_bytes=answer["pinned_bytes"],
+        accelerator_bytes=answer["accelerator_bytes"],
+    )

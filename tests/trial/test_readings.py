@@ -1,0 +1,66 @@
+"""Answers of passes become readings, or a failure."""
+
+from typing import Any
+
+from autoloader.measure.planning import wave_plan
+from autoloader.trial.readings import reading_of
+from autoloader.values.config import LoaderConfig
+from autoloader.values.job import PassOrder
+from autoloader.values.outcome import Failure, Reading
+from tests.fakes import a_scope
+
+LOAD = {
+    "own_cpu": 1.0,
+    "foreign_cpu": 0.0,
+    "stolen_cpu": 0.0,
+    "throttled_cpu": 0.0,
+    "storage_bytes": None,
+}
+
+ORDER = PassOrder(
+    kind="timed",
+    config=LoaderConfig.canonical(num_workers=2, batch_size=8),
+    logs="trials/0001-timed",
+    tmp="tmp",
+    reference="reference",
+    examples=0,
+    purpose="race",
+)
+
+
+def answer(expected: int | None) -> dict[str, Any]:
+    """Return what a timed pass of two batches told."""
+    return {
+        "event": "result",
+        "arrivals_s": [0.1, 0.2],
+        "counts": [8, 8],
+        "expected": expected,
+        "epoch_ends_s": [],
+        "total_s": 0.3,
+        "kept": False,
+        "load": LOAD,
+    }
+
+
+def test_a_reading_keeps_what_was_ordered_and_what_arrived() -> None:
+    """Purpose and workers are the order's, moments the pass's."""
+    found = reading_of(answer(16), ORDER, wave_plan(2), a_scope())
+
+    assert isinstance(found, Reading)
+    assert (found.purpose, found.num_workers) == ("race", 2)
+    assert (found.arrivals_s, found.counts) == ((0.1, 0.2), (8, 8))
+    assert found.own_cpu == 1.0
+
+
+def test_a_stream_says_nothing_of_how_many_must_arrive() -> None:
+    """It may have no end."""
+    assert isinstance(reading_of(answer(None), ORDER, wave_plan(2), a_scope()), Reading)
+
+
+def test_what_did_not_all_arrive_has_no_speed() -> None:
+    """It is told how many of how many did."""
+    found = reading_of(answer(24), ORDER, wave_plan(2), a_scope())
+
+    assert isinstance(found, Failure)
+    assert found.message == "16 of 24 examples arrived"
+    assert found.log == "trials/0001-timed"
