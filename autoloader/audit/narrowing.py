@@ -1,4 +1,4 @@
-"""Find the smallest part of a list that still shows a failure, by halving it.
+"""Find the smallest part of a list that still shows a failure, by halving.
 
 Pure: a list and a question in, a part of it out. What is asked, and how long an answer
 takes, is the caller's.
