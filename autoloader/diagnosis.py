@@ -43,6 +43,10 @@ if TYPE_CHECKING:
 FEW_WORKERS = 2
 """Workers of the last settings where nobody says: the least that can differ."""
 
+LIKE_FOR_LIKE_S = 10.0
+"""Seconds that the reference may take where no number of examples is named: each of the
+settings then reads as much four times."""
+
 OF_THE_DATASET = frozenset(
     {
         StageName.BUILD,
@@ -202,9 +206,10 @@ class _Work:
     def read_reference(self) -> Reference | Breakdown:
         """Read what is right, or say why one process cannot tell."""
         request, folder = self.request, self._made("reference")
+        time_limit_s = min(LIKE_FOR_LIKE_S, request.scope.time_limit_s)
         order = ReferenceOrder(
             source=request.source,
-            request=request.scope,
+            request=replace(request.scope, time_limit_s=time_limit_s),
             folder=str(folder),
             largest_batch=request.batch_size,
         )

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 ALIKE = 0.1
 """Part by which two single readings differ without meaning anything."""
 
+ALIKE_S = 0.05
+"""Seconds by which two epochs of one setting differ without meaning anything."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingResult:
@@ -98,7 +101,7 @@ def _against_alone(epoch: EpochTimes, alone: EpochTimes | None) -> str:
 def _against_first(epoch: EpochTimes, first: EpochTimes) -> str:
     """Return what start and cache did in the first epoch."""
     saved_s = first.seconds - epoch.seconds
-    if abs(saved_s) <= ALIKE * first.seconds:
+    if abs(saved_s) <= max(ALIKE_S, ALIKE * first.seconds):
         return "as long as the first epoch: neither start nor cache tells"
     if saved_s < 0:
         return f"{format_seconds(-saved_s)} longer than the first epoch"

@@ -37,8 +37,8 @@ LOOK_AT: Mapping[StageName, str] = {
     "its reader expects",
     StageName.TRANSFORM: "the transform with this one example: its size, channels, "
     "dtype",
-    StageName.COLLATE: "what differs in this example's fields: convert it when it is "
-    "read, or refuse it; `autoloader help contract` says what all must be",
+    StageName.COLLATE: "the fields of this example, what differs or cannot be stacked: "
+    "convert it when it is read, or refuse it (`autoloader help contract`)",
     StageName.HAND_OVER: "what a batch is made of: handles, lambdas and tensors of an "
     "accelerator cannot be sent; and the room in /dev/shm",
     StageName.PIN: "the limit of locked memory (ulimit -l), and a pin_memory method "
@@ -49,7 +49,7 @@ LOOK_AT: Mapping[StageName, str] = {
     "source",
     StageName.LOADER: "collate_fn with these ids together, __getitems__ of the "
     "dataset, and what the sampler yields",
-    StageName.WORKERS: "what workers are handed: open files and connections, locks, "
-    "threads, libraries opened before they start; open them on first use in a worker",
+    StageName.WORKERS: "what workers are handed: files, connections, locks, threads, "
+    "libraries opened before they start: open them on first use in each worker",
 }
 """Where to look first."""

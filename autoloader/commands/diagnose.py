@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 NAME: Literal["diagnose"] = "diagnose"
 
 TIME_LIMIT_S = 30.0
-"""Seconds that the stages, and then the reference, may take where `--examples` names no
-number."""
+"""Seconds that the stages may take where `--examples` names no number."""
 
 
 def add_parser(commands: Any) -> None:

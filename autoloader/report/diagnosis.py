@@ -46,22 +46,25 @@ def draw(diagnosis: Mapping[str, Any], record: str | None) -> RenderableType:
 
 
 def _passed(stages: Mapping[str, Any]) -> Text:
-    count = len(stages["examples"])
+    count = len({item["id"] for item in stages["examples"]})
+    of = "" if stages["of"] is None else f" of {stages['of']:,}"
     said = (
-        f" no stage fails in one process ({count:,} examples read), nor with workers."
+        f" no stage fails in one process ({count:,}{of} examples read), "
+        "nor with workers."
     )
     return Text.assemble(("Passed:", "chosen"), said)
 
 
 def _failed(failed: Mapping[str, Any]) -> Iterator[tuple[Text, Text]]:
-    """Yield stage and id, what happened, what it rules out, where to look."""
+    """Yield stage and id, where to look, then what may be long: what happened."""
     ids = ", ".join(str(index) for index in failed["ids"])
     stage = failed["stage"].replace("_", "-")
-    head = f"{stage}, id {ids}" if ids else stage
+    noun = "id" if len(failed["ids"]) == 1 else "ids"
+    head = f"{stage}, {noun} {ids}" if ids else stage
     yield Text("failed", style="bad"), Text(clean(head), style="strong")
-    place = f", in {failed['place']}" if failed["place"] else ""
-    yield Text(""), Text(clean(f"{failed['message']}{place}"))
     yield Text("look at", style="label"), Text(clean(failed["look_at"]))
+    place = f", in {failed['place']}" if failed["place"] else ""
+    yield Text("happened", style="label"), Text(clean(f"{failed['message']}{place}"))
     yield Text("not", style="label"), Text(clean(failed["rules_out"]))
     if failed["evidence"]:
         yield Text("seen", style="label"), Text(clean(failed["evidence"]))
@@ -136,7 +139,8 @@ def _examples(stages: Mapping[str, Any]) -> Iterator[tuple[Text, Text]]:
     others = chosen[2:] if stages["ends"] == 2 else ()
     ids = ", ".join(str(item["id"]) for item in others)
     if ids:
-        yield Text("random", style="label"), Text(clean(f"ids {ids}"))
+        noun = "id" if len(others) == 1 else "ids"
+        yield Text("random", style="label"), Text(clean(f"{noun} {ids}"))
 
 
 def _size_key(examples: Sequence[Mapping[str, Any]]) -> str:

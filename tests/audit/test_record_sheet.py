@@ -81,6 +81,13 @@ def test_a_longer_and_an_equal_second_epoch_are_told() -> None:
     )
 
 
+def test_epochs_of_hundredths_of_a_second_are_alike() -> None:
+    """Half of next to nothing is nothing."""
+    rows = record_sheet([right(TWO, epoch(0.04), epoch(0.02))])
+
+    assert rows[1].conclusion.startswith("as long as the first epoch")
+
+
 def test_what_is_wrong_has_no_seconds() -> None:
     """Right before fast."""
     failure = Failure(kind="hung", phase="gate", message="no progress for 30 s")

@@ -76,6 +76,17 @@ def test_stage_id_words_and_the_next_thing_come_first() -> None:
     assert any(line.startswith("log") for line in lines)
 
 
+def test_a_long_message_leaves_the_next_thing_within_five_lines() -> None:
+    """It is the one line whose length is the user's."""
+    failed = Breakdown(stage=StageName.COLLATE, ids=(3, 5), message="word " * 200)
+
+    lines = said(Diagnosis(stages=StagesReport(), breakdown=failed))
+
+    assert "collate, ids 3, 5" in lines[0]
+    assert lines[1].startswith("look at")
+    assert lines[3].startswith("happened")
+
+
 def test_what_a_stage_costs_and_who_stands_for_others_is_told() -> None:
     """Medians of an example; small and large by the bytes that were read."""
     text = "\n".join(said(Diagnosis(stages=STAGES), "folder/record.csv"))
