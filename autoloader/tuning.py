@@ -22,7 +22,6 @@ from autoloader.search.exploration import Exploration, Stop
 from autoloader.search.finale import Finale, Result
 from autoloader.search.folder import StudyFolder, StudyKey, StudyState
 from autoloader.search.passed_over import by_reason
-from autoloader.search.prediction import shm_free_now
 from autoloader.search.reasons import nothing_left, nothing_measured
 from autoloader.search.record import Record
 from autoloader.search.space import Space, SpaceRequest, incumbents
@@ -182,7 +181,6 @@ class _Tuning:
             machine=self.machine,
             limit_s=self.budget.total_s * PASS_SHARE,
             ranks=self.request.ranks,
-            shm_free_bytes=shm_free_now,
         )
         stopwatch.remember(self.record.outcomes)
         return stopwatch

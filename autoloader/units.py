@@ -6,6 +6,7 @@ percent live here and nowhere else.
 
 import math
 import re
+from collections.abc import Sequence
 
 from autoloader.errors import UsageError
 
@@ -80,3 +81,10 @@ def format_rate(examples_per_s: float) -> str:
     if examples_per_s >= 100:
         return f"{examples_per_s:,.0f}"
     return f"{examples_per_s:.3g}"
+
+
+def in_short(items: Sequence[object], most: int) -> str:
+    """Return the first items, and how many more there are: `3, 8 and 12 more`."""
+    shown = ", ".join(str(item) for item in items[:most])
+    more = len(items) - most
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -11,6 +11,7 @@ from autoloader.units import (
     format_bytes,
     format_rate,
     format_seconds,
+    in_short,
     parse_bytes,
     parse_duration,
 )
@@ -136,3 +137,9 @@ def test_seconds_are_shown_as_people_say_them(seconds: float, text: str) -> None
 def test_a_rate_is_shown_with_three_digits_or_more(rate: float, text: str) -> None:
     """Large rates are whole numbers, small ones keep three digits."""
     assert format_rate(rate) == text
+
+
+def test_a_long_list_is_told_by_its_first_items() -> None:
+    """And by how many there are more."""
+    assert in_short([3, 8], 2) == "3, 8"
+    assert in_short([3, 8, "a", 5], 2) == "3, 8 and 2 more"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from autoloader.units import in_short
 from autoloader.values.outcome import MAX_IDS, Finding
 
 _ORDER = (
@@ -91,7 +92,7 @@ def _finding(code: str, entries: list[tuple[int, Any]], words: str | None) -> Fi
         epoch=min(epoch for epoch, _ in entries),
         message=(
             f"{_counted(count, 'example')} {_singular(said, count)}: "
-            f"{'id' if count == 1 else 'ids'} {_listed(distinct)}"
+            f"{'id' if count == 1 else 'ids'} {in_short(distinct, MAX_IDS)}"
             + ("" if words is None else f"; {words}")
         ),
         hint=f"usual cause: {cause}",
@@ -105,7 +106,7 @@ def offset_finding(names: Sequence[str]) -> Finding:
         count=len(names),
         message=(
             f"workers share the read position of {_counted(len(names), 'open file')}: "
-            f"{_listed(names)}"
+            f"{in_short(names, MAX_IDS)}"
         ),
         hint="open the file in each worker (on first use), or read with os.pread",
     )
@@ -175,7 +176,7 @@ def left_out_caution(ids: Sequence[Any]) -> Finding:
         ids=tuple(ids[:MAX_IDS]),
         message=(
             f"{_counted(len(ids), 'incomplete example')} left out, as the contract "
-            f"allows: {'id' if len(ids) == 1 else 'ids'} {_listed(ids)}"
+            f"allows: {'id' if len(ids) == 1 else 'ids'} {in_short(ids, MAX_IDS)}"
         ),
         hint="what cannot be loaded is not trained on: mend or remove it",
     )
@@ -211,12 +212,6 @@ def idle_caution(idle: int, workers: int) -> Finding:
 
 def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-def _listed(items: Sequence[Any]) -> str:
-    shown = ", ".join(str(item) for item in items[:MAX_IDS])
-    more = len(items) - MAX_IDS
-    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _singular(said: str, count: int) -> str:

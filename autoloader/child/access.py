@@ -169,9 +169,9 @@ class AccessWatch:
     @contextmanager
     def _looking(self) -> Iterator[None]:
         """Count what is read of `/proc` meanwhile: it is none of the dataset's."""
-        before, _ = _read_bytes()
+        before, _ = bytes_read()
         yield
-        after, own = _read_bytes()
+        after, own = bytes_read()
         self._looked_bytes += after + own - before
 
     def _look(self) -> None:
@@ -343,8 +343,11 @@ def _python_folders() -> set[str]:
     return {f"{folder.rstrip('/')}/" for folder in found}
 
 
-def _read_bytes() -> tuple[int, int]:
-    """Return the bytes that this process has read so far, and those of asking."""
+def bytes_read() -> tuple[int, int]:
+    """Return the bytes that this process has read so far, and those of asking.
+
+    Both are 0 where the system does not tell.
+    """
     text = read_kernel_text(Path("/proc/self/io")) or ""
     return parse_counters(text.replace(":", "")).get("rchar", 0), len(text)
 

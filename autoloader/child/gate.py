@@ -28,6 +28,7 @@ from autoloader.child.recorder import Arrivals, record
 from autoloader.child.stages import Stage
 from autoloader.child.suspects import find_suspects
 from autoloader.measure.descriptors import FileOffset, readable_offsets
+from autoloader.units import in_short
 from autoloader.values.outcome import MAX_IDS
 
 PROBED = 64
@@ -130,9 +131,7 @@ class _Watches:
         lists = self._lists
         in_order = getattr(self._context.parts.loader, "in_order", True)
         if in_order and self._done < len(lists):
-            ids = [str(index) for index in lists[self._done]]
-            more = f" and {len(ids) - MAX_IDS} more" if len(ids) > MAX_IDS else ""
-            exc.add_note(f"{READING_IDS}{', '.join(ids[:MAX_IDS])}{more}")
+            exc.add_note(f"{READING_IDS}{in_short(lists[self._done], MAX_IDS)}")
 
     def _read_batches(self, loader: DataLoader[Any]) -> None:
         most, board = self._context.most_batches(), self._context.board

@@ -20,6 +20,7 @@ from torch.utils.data import default_collate
 
 from autoloader.audit.narrowing import smallest
 from autoloader.audit.writing import write_table
+from autoloader.child.access import bytes_read
 from autoloader.child.alone import enter_worker
 from autoloader.child.assembly import Assembly
 from autoloader.child.digest import leaves
@@ -35,9 +36,8 @@ from autoloader.child.seeding import seed_all
 from autoloader.child.source import load_source
 from autoloader.child.stages import Stage, StageBoard
 from autoloader.child.transforms import TransformWatch
-from autoloader.measure.cgroup import parse_counters
-from autoloader.measure.proc import read_kernel_text
 from autoloader.measure.tracebacks import raised_in
+from autoloader.units import in_short
 from autoloader.values.diagnosis import (
     BatchCost,
     Breakdown,
@@ -196,7 +196,7 @@ class _Walk:
     def _read(self, place: int, index: Any, read: Callable[[], Any]) -> Any:
         """Return one example, its cost noted; the board names it before it is read."""
         watch = self._watch
-        before = _bytes_read()
+        before, asking = bytes_read()
         watch.begin(place)
         wall, cpu = time.perf_counter(), time.process_time()
         try:
@@ -209,8 +209,7 @@ class _Walk:
         cpu_s = time.process_time() - cpu
         if example is _END:
             return example
-        after = _bytes_read()
-        grown = None if before is None or after is None else after[0] - sum(before)
+        after, is_told = bytes_read()
         self._examples.append(
             ExampleCost(
                 id=_named(index),
@@ -218,7 +217,7 @@ class _Walk:
                 access_cpu_s=max(0.0, cpu_s - watch.cpu_s),
                 transform_s=watch.seconds,
                 transform_cpu_s=watch.cpu_s,
-                read_bytes=grown,
+                read_bytes=after - before - asking if is_told else None,
                 example_bytes=sum(leaf.size for leaf in leaves(example)),
             )
         )
@@ -273,7 +272,8 @@ class _Walk:
         )
         found = [ids[at] for at in tried.items]
         alone = "by itself" if len(found) == 1 else "together, and none can be left out"
-        evidence = f"{_listed(found)} shows it {alone}"
+        ids_of = "id" if len(found) == 1 else "ids"
+        evidence = f"{ids_of} {in_short(found, MAX_IDS)} shows it {alone}"
         self._stop(StageName.COLLATE, found, exc, evidence=evidence)
 
     def _fails_alike(self, examples: list[Any], exc: Exception) -> bool:
@@ -350,25 +350,7 @@ def _named(index: Any) -> int | str:
     return index if is_number else str(index)
 
 
-def _listed(ids: Sequence[Any]) -> str:
-    named = ", ".join(str(index) for index in ids[:MAX_IDS])
-    more = f" and {len(ids) - MAX_IDS} more" if len(ids) > MAX_IDS else ""
-    return f"id{'' if len(ids) == 1 else 's'} {named}{more}"
-
-
 def _place_of(exc: Exception) -> str | None:
     """Return where in the user's code an exception was raised; None: not in it."""
     found = raised_in("".join(traceback.format_exception(exc)))
     return found[-1].place if found else None
-
-
-def _bytes_read() -> tuple[int, int] | None:
-    """Return what read calls of this process have returned, None where not told.
-
-    And what reading the counter adds to it.
-    """
-    text = read_kernel_text(Path("/proc/self/io"))
-    if not text:
-        return None
-    counters = parse_counters(text.replace(":", ""))
-    return counters["rchar"], len(text)

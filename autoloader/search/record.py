@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from autoloader.errors import StoredFileError, UsageError
+from autoloader.search.known_outcomes import KnownOutcomes
 from autoloader.values.config import LoaderConfig
 from autoloader.values.outcome import Outcome, Reading
 from autoloader.values.passwords import without_passwords
@@ -42,7 +43,7 @@ class Record:
     def __init__(self, folder: Path, *, goes_on: bool = True) -> None:
         self._again = "it goes on from here" if goes_on else "it begins anew"
         self._path = folder / "outcomes.jsonl"
-        self._known: dict[int, Outcome] = {}
+        self._known = KnownOutcomes()
         self._damage: StoredFileError | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -82,21 +83,15 @@ class Record:
         Raises:
             StoredFileError: the file is damaged.
         """
-        known = self._outcomes()
-        return tuple(known[number] for number in sorted(known))
+        return self._outcomes().outcomes
 
     def of_config(self, config: LoaderConfig) -> Outcome | None:
         """Return the outcome of a config, None where it was not tried."""
-        return next(
-            (item for item in self._outcomes().values() if item.config == config), None
-        )
+        return self._outcomes().of_config(config)
 
     def __getitem__(self, config: LoaderConfig) -> Outcome:
         """Return the outcome of a config; KeyError where it was not tried."""
-        found = self.of_config(config)
-        if found is None:
-            raise KeyError(config)
-        return found
+        return self._outcomes()[config]
 
     def add(self, outcome: Outcome) -> None:
         """Append an outcome; it is on the disk when this returns.
@@ -109,7 +104,7 @@ class Record:
         known = self._outcomes()
         outcome = _as_kept(outcome)
         self._append({"record": "trial", "outcome": outcome.to_dict()})
-        known[outcome.number] = outcome
+        known.add(outcome)
 
     def add_reading(self, number: int, reading: Reading) -> None:
         """Append one more reading of a trial that was measured.
@@ -119,11 +114,12 @@ class Record:
             StoredFileError: the disk refuses; what was known is still whole.
         """
         known = self._outcomes()
-        later = known[number].with_reading(reading)
+        if number not in known:
+            raise KeyError(number)
         self._append(
             {"record": "reading", "number": number, "reading": reading.to_dict()}
         )
-        known[number] = later
+        known.add_reading(number, reading)
 
     def begin_anew(self) -> None:
         """Put the old outcomes aside, under a name that is free, and start empty."""
@@ -135,7 +131,7 @@ class Record:
         self._known.clear()
         self._damage = None
 
-    def _outcomes(self) -> dict[int, Outcome]:
+    def _outcomes(self) -> KnownOutcomes:
         if self._damage is not None:
             raise self._damage
         return self._known
@@ -184,13 +180,13 @@ class Record:
             raise StoredFileError(msg)
         if data["record"] == "trial":
             outcome = Outcome.from_dict(data["outcome"])
-            self._known[outcome.number] = outcome
+            self._known.add(outcome)
         else:
             number, reading = data["number"], Reading.from_dict(data["reading"])
             if number not in self._known:
                 msg = f"it is a reading of trial {number}, which is not there"
                 raise StoredFileError(msg)
-            self._known[number] = self._known[number].with_reading(reading)
+            self._known.add_reading(number, reading)
 
 
 def _as_kept(outcome: Outcome) -> Outcome:

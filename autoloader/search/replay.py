@@ -16,6 +16,7 @@ from autoloader.search.cost_model import CostModel
 from autoloader.search.disturbance import Noise
 from autoloader.search.exploration import Exploration, Stop
 from autoloader.search.finale import Finale, Result
+from autoloader.search.known_outcomes import KnownOutcomes
 from autoloader.search.replay_runner import ReplayClock, ReplayRunner
 from autoloader.search.selection import simplicity
 from autoloader.search.space import incumbents
@@ -23,7 +24,7 @@ from autoloader.search.stopwatch import PASS_SHARE, Stopwatch
 from autoloader.search.strategy import Strategy
 from autoloader.search.tables import Truth
 from autoloader.values.config import LoaderConfig
-from autoloader.values.outcome import Outcome, Reading, Status
+from autoloader.values.outcome import Outcome, Status
 
 if TYPE_CHECKING:
     from autoloader.search.tables import Table
@@ -50,7 +51,7 @@ class Setting:
     """What is wanted of one rank."""
     stopwatch: Stopwatch
     """Runs passes and takes readings."""
-    record: MemoryRecord
+    record: KnownOutcomes
     """Outcomes so far."""
     budget: Budget
     """When the search must end, on the replay's clock."""
@@ -173,7 +174,7 @@ def study(
         table=table,
         target=target,
         stopwatch=_stopwatch(table, runner, budget_s),
-        record=MemoryRecord(),
+        record=KnownOutcomes(),
         budget=Budget(budget_s, clock, clock()),
         most_trials=under.most_trials,
         seed=seed,
@@ -239,39 +240,6 @@ def finish(setting: Setting) -> Result:
 
 def _ignore(*_told: object) -> None:
     """Do nothing with what a watcher would show."""
-
-
-class MemoryRecord:
-    """The outcomes of a replayed study, which nobody goes on with: in memory only."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, Outcome] = {}
-
-    @property
-    def outcomes(self) -> tuple[Outcome, ...]:
-        """All outcomes in order of their numbers, later readings included."""
-        return tuple(self._known[number] for number in sorted(self._known))
-
-    def of_config(self, config: LoaderConfig) -> Outcome | None:
-        """Return the outcome of a config; None where it was not tried."""
-        return next(
-            (item for item in self._known.values() if item.config == config), None
-        )
-
-    def __getitem__(self, config: LoaderConfig) -> Outcome:
-        """Return the outcome of a config; KeyError where it was not tried."""
-        found = self.of_config(config)
-        if found is None:
-            raise KeyError(config)
-        return found
-
-    def add(self, outcome: Outcome) -> None:
-        """Keep an outcome."""
-        self._known[outcome.number] = outcome
-
-    def add_reading(self, number: int, reading: Reading) -> None:
-        """Keep one more reading of a trial that was measured."""
-        self._known[number] = self._known[number].with_reading(reading)
 
 
 class _Unheeding:

@@ -35,6 +35,13 @@ def tidy(logs: Path) -> None:
         logs.rmdir()
 
 
+def how_ended(code: int) -> str:
+    """Return how a process ended, by its exit code; negative: a signal."""
+    if code < 0:
+        return f"was killed by {signal_name(-code)}"
+    return f"left with exit code {code}"
+
+
 def death(
     code: int,
     order: PassOrder,
@@ -56,7 +63,7 @@ def death(
     """
     stage, done = board.read()
     by_signal = signal_name(-code) if code < 0 else None
-    how = f"was killed by {by_signal}" if by_signal else f"left with exit code {code}"
+    how = how_ended(code)
     memory = "SIGKILL is often the kernel, out of memory"
     return Failure(
         kind=kind,

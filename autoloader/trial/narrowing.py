@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from autoloader.audit.ledger import ScopeList
 from autoloader.audit.narrowing import MOST_TRIES, smallest
+from autoloader.units import in_short
 from autoloader.values.diagnosis import NarrowedIds
 from autoloader.values.outcome import MAX_IDS
 
@@ -117,10 +118,8 @@ def evidence_of(narrowed: NarrowedIds | None) -> str:
     tries = f"in {narrowed.tries} tries"
     if not narrowed.ids:
         return f"it shows without any example, {tries}: workers do not start or end"
-    named = ", ".join(str(index) for index in narrowed.ids[:MAX_IDS])
     count = len(narrowed.ids)
-    more = f" and {count - MAX_IDS} more" if count > MAX_IDS else ""
-    what = f"{'id' if count == 1 else 'ids'} {named}{more}"
+    what = f"{'id' if count == 1 else 'ids'} {in_short(narrowed.ids, MAX_IDS)}"
     if not narrowed.is_smallest:
         return f"{what} show it, {tries}; a smaller set may as well"
     if narrowed.shown_by_others:

@@ -7,26 +7,29 @@ wrote before it read the first one: neither needs an answer.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from autoloader.child.failures import signal_name
 from autoloader.child.last_words import IDS, native_words, read_end
 from autoloader.child.stages import Stage, StageBoard
 from autoloader.errors import DatasetError
 from autoloader.files import refusals_named
 from autoloader.trial.child import Child, ChildDied, Tick
-from autoloader.trial.logs import STOPPED_HINT, who_is
+from autoloader.trial.logs import STOPPED_HINT, how_ended, who_is
 from autoloader.trial.reference import STALL_S, error_of, places_now
-from autoloader.trial.watchdog import STOPPED_S, ChildHung, ChildStopped, Patience
+from autoloader.trial.watchdog import STALL_S as HANG_AFTER_S
+from autoloader.trial.watchdog import (
+    ChildHung,
+    ChildStopped,
+    Patience,
+    patience_with_reading,
+)
 from autoloader.values.diagnosis import Breakdown, StageName, StagesOrder, StagesReport
 from autoloader.values.outcome import MAX_IDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-HANG_AFTER_S = 30.0
-"""Time without an example that counts as a hang, where nobody says: as for trials."""
 
 _NAMES = {
     Stage.ACCESSING: StageName.ACCESS,
@@ -95,23 +98,14 @@ def patience_of_stages(hang_after_s: float | None) -> Patience:
     Args:
         hang_after_s: what the user says; None: nothing.
     """
-    return Patience(
-        stall_s=max(STALL_S, hang_after_s or 0.0),
-        example_s=hang_after_s or HANG_AFTER_S,
-        has_pace=hang_after_s is None,
-        stopped_s=max(STOPPED_S, hang_after_s or 0.0),
-    )
+    usual = patience_with_reading(usual_s=STALL_S, hang_after_s=hang_after_s)
+    return replace(usual, example_s=hang_after_s or HANG_AFTER_S)
 
 
 def _death(exc: ChildDied, board: StageBoard, logs: Path) -> Breakdown:
-    how = (
-        f"left with exit code {exc.code}"
-        if exc.code >= 0
-        else f"was killed by {signal_name(-exc.code)}"
-    )
     said = native_words(read_end(logs / "stderr.txt"))
     after = "" if said is None else f", after it had printed {said}"
-    return _ended(f"the process {how}{after}", board, logs, place=None)
+    return _ended(f"the process {how_ended(exc.code)}{after}", board, logs, place=None)
 
 
 def _hang(exc: ChildHung, pid: int, board: StageBoard, logs: Path) -> Breakdown:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from autoloader.measure.proc import processes_of_session
 from autoloader.measure.written import open_for_writing
+from autoloader.units import in_short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -71,12 +72,10 @@ def named_unfinished(paths: Iterable[str], text: str) -> str | None:
     named = [path for path in paths if _names(text, path)]
     if not named:
         return None
-    files = ", ".join(named[:MOST_NAMED])
-    more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
     which = "this file was" if len(named) == 1 else "these files were"
     return (
-        f"{which} being written when an earlier trial was ended: {files}{more}; "
-        "remove what is half written"
+        f"{which} being written when an earlier trial was ended: "
+        f"{in_short(named, MOST_NAMED)}; remove what is half written"
     )
 
 

@@ -6,6 +6,7 @@ Pure: stored JSON in, lines out. What was not measured gives no line.
 from __future__ import annotations
 
 import re
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from autoloader.errors import StoredFileError
@@ -272,9 +273,7 @@ def _others_of(config: LoaderConfig) -> tuple[int | None, bool]:
 def _cell(row: Mapping[str, Any]) -> str:
     if not row["rates"]:
         return str(row["status"])
-    rates = sorted(row["rates"])
-    middle = (rates[(len(rates) - 1) // 2] + rates[len(rates) // 2]) / 2
-    return format_rate(middle)
+    return format_rate(median(row["rates"]))
 
 
 def _key(advice: Advice) -> str | None:

@@ -8,10 +8,10 @@ import pytest
 from autoloader.errors import DataError
 from autoloader.search.disturbance import Noise
 from autoloader.search.exploration import Stop
+from autoloader.search.known_outcomes import KnownOutcomes
 from autoloader.search.record import Record
 from autoloader.search.replay import (
     Conditions,
-    MemoryRecord,
     Setting,
     finish,
     search,
@@ -156,10 +156,10 @@ def test_outcomes_of_a_replay_are_those_of_a_study(table: Table) -> None:
 def test_a_record_in_memory_keeps_outcomes_as_one_on_disk_does(tmp_path: Path) -> None:
     """The same outcomes, readings and answers, whatever the order of the numbers."""
     later = a_reading(250.0, workers=1)
-    in_memory = MemoryRecord()
+    in_memory = KnownOutcomes()
 
     with Record(tmp_path) as on_disk:
-        records: tuple[MemoryRecord | Record, ...] = (in_memory, on_disk)
+        records: tuple[KnownOutcomes | Record, ...] = (in_memory, on_disk)
         for record in records:
             record.add(an_outcome(1, (200.0,)))
             record.add(an_outcome(0, (100.0,)))

@@ -6,7 +6,8 @@ import pytest
 
 from autoloader.child.stages import Stage, StageBoard
 from autoloader.trial.reference import STALL_S
-from autoloader.trial.stagewise import HANG_AFTER_S, ids_at, patience_of_stages
+from autoloader.trial.stagewise import ids_at, patience_of_stages
+from autoloader.trial.watchdog import STALL_S as HANG_AFTER_S
 from autoloader.values.diagnosis import StageName
 
 LISTS = [[0, 99, 7], [0, 1, 2], [3]]
