@@ -30,18 +30,19 @@ import argparse
 import importlib.util
 import sys
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from autoloader.errors import AutoloaderError  # noqa: E402  # found by the line above
-from autoloader.search.tables import Truth  # noqa: E402
+from autoloader.search.tables import Truth  # noqa: E402  # found by the line above
 from scripts.peers.advice import Advice, key_of, plain  # noqa: E402
 from scripts.peers.contestants import RULES, ask_loadtune, ask_rules  # noqa: E402
 from scripts.peers.reading import TIMED_S, WARM_S, race  # noqa: E402
 from scripts.peers.wrong_data import ask_about_wrong_data  # noqa: E402
+from scripts.studied.attempts import attempt  # noqa: E402
 from scripts.studied.conditions import (  # noqa: E402
     conditions_now,
     go_on_with,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from autoloader.values.config import LoaderConfig
+    from scripts.studied.attempts import Step
     from scripts.studied.conditions import Stored
 
 BATCH_SIZES = {
@@ -74,20 +76,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if importlib.util.find_spec("PIL") is None:
         sys.exit("Pillow, which the studies read with, is missing: pip install pillow")
     conditions = conditions_now()
-    try:
-        for name in options.study:
-            data = _compare(name, options, conditions)
-            print("\n".join([f"\n{name}", *peers_table(data)]), flush=True)
-        if not options.no_wrong_data:
-            data = _ask_about_wrong_data(options, conditions)
-            print("\n".join(["\nwrong data", *wrong_data_table(data)]), flush=True)
-    except AutoloaderError as exc:
-        print(f"{exc.message}\n{exc.hint or ''}", file=sys.stderr)
-        return exc.exit_code
-    except KeyboardInterrupt:
-        print("interrupted; the same command goes on", file=sys.stderr)
-        return 130
-    return 0
+
+    def compare(name: str) -> None:
+        data = _compare(name, options, conditions)
+        print("\n".join([f"\n{name}", *peers_table(data)]), flush=True)
+
+    def ask_about_wrong_data() -> None:
+        data = _ask_about_wrong_data(options, conditions)
+        print("\n".join(["\nwrong data", *wrong_data_table(data)]), flush=True)
+
+    steps: list[Step] = [partial(compare, name) for name in options.study]
+    if not options.no_wrong_data:
+        steps.append(ask_about_wrong_data)
+    return attempt(steps)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -18,15 +18,18 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from autoloader.child.lifeline import die_with_parent
 from autoloader.search.record import Record
 from scripts.peers.advice import Advice, plain
+from scripts.peers.bounded import run
 from scripts.peers.reading import PlainLoop
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from autoloader.values.outcome import Outcome
+
+LOADTUNE_S = 900.0
+"""Five times what a tune of ours may take."""
 
 RULES = ("half the cores", "as many as cores", "sweep of 0, 1, half, all")
 
@@ -93,7 +96,7 @@ def run_autoloader(
     """
     root = str(Path(__file__).parents[2])
     path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-    done = _run(
+    done = run(
         [sys.executable, "-m", "autoloader", *words],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": path},
@@ -104,22 +107,27 @@ def run_autoloader(
     return done
 
 
-def ask_loadtune(file: Path, python: Path) -> Advice:
+def ask_loadtune(file: Path, python: Path, limit_s: float = LOADTUNE_S) -> Advice:
     """Return what loadtune's `tune` with its default flags recommends.
 
     Args:
         file: the study's dataset module.
         python: of the environment that has loadtune.
+        limit_s: seconds after which it is ended, with nothing recommended.
     """
-    run = Path(__file__).with_name("run_loadtune.py")
     with tempfile.TemporaryDirectory() as folder:
         began = time.monotonic()
-        done = _run(
-            [str(python), str(run), folder],
-            env={**os.environ, "STUDY_FILE": str(file)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        try:
+            done = run(
+                [python, Path(__file__).with_name("run_loadtune.py"), folder],
+                limit_s=limit_s,
+                env={**os.environ, "STUDY_FILE": str(file)},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+        except subprocess.TimeoutExpired:
+            words = f"no answer in {limit_s:g} s"
+            return Advice(who="loadtune", settings=None, seconds=limit_s, words=words)
         seconds = time.monotonic() - began
     if not done.stdout.strip():
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
@@ -181,25 +189,3 @@ def _outcomes(root: Path) -> tuple[Outcome, ...]:
         with Record(path.parent) as record:
             found += record.outcomes
     return tuple(found)
-
-
-def _run(
-    command: Sequence[str],
-    *,
-    env: Mapping[str, str],
-    cwd: str | Path | None = None,
-    stdout: int | None = None,
-    stderr: int | None = None,
-) -> subprocess.CompletedProcess[str]:
-    """Run a process that is ended with this one, however that one ends."""
-    me = os.getpid()
-    return subprocess.run(
-        command,
-        env=env,
-        cwd=cwd,
-        stdout=stdout,
-        stderr=stderr,
-        text=True,
-        check=False,
-        preexec_fn=lambda: die_with_parent(me),
-    )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
+import select
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
-from autoloader.child.lifeline import die_with_parent
 from scripts.peers.advice import key_of
+from scripts.peers.bounded import end, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,6 +21,9 @@ _LOOP = Path(__file__).with_name("plain_loop.py")
 
 WARM_S = TIMED_S = 2.0
 
+LIMIT_S = 300.0
+"""Seconds without an answer after which settings count as failed: they hang."""
+
 Rates = dict[str, list[float | None]]
 """Rates by round, under the name of the settings; None: they failed."""
 
@@ -28,25 +31,23 @@ Rates = dict[str, list[float | None]]
 class PlainLoop:
     """A process that built a study's dataset and reads it with the settings it is told.
 
+    One that gives no answer is ended, and the next order begins another.
+
     Args:
         file: the study's dataset module.
+        limit_s: seconds that an order may take.
     """
 
-    def __init__(self, file: Path) -> None:
-        pipe, me = subprocess.PIPE, os.getpid()
-        self._process = subprocess.Popen(
-            [sys.executable, _LOOP, file],
-            stdin=pipe,
-            stdout=pipe,
-            text=True,
-            preexec_fn=lambda: die_with_parent(me),
-        )
+    def __init__(self, file: Path, limit_s: float = LIMIT_S) -> None:
+        self._file = file
+        self._limit_s = limit_s
+        self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._process.communicate()
+        self._end()
 
     def rate(
         self, settings: Settings, *, warm_s: float = WARM_S, timed_s: float = TIMED_S
@@ -62,13 +63,40 @@ class PlainLoop:
         return self._ask(kind="ids", settings=settings) or []
 
     def _ask(self, **order: Any) -> Any:
+        """Return what the process answers; None where it fails, or says nothing."""
+        asked, answer = self._pipes()
+        try:
+            asked.write(json.dumps(order) + "\n")
+            asked.flush()
+            ready, _, _ = select.select([answer], [], [], self._limit_s)
+            line = answer.readline() if ready else ""
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            self._end()
+            return None
+        return json.loads(line)
+
+    def _pipes(self) -> tuple[IO[str], IO[str]]:
+        """Return where to ask and where the answers come, of a process that is there.
+
+        Answers are a line each, and nothing is asked before the last one was read: what
+        `select` waits for lies never in the buffer above the pipe.
+        """
+        if self._process is None:
+            pipe = subprocess.PIPE
+            self._process = start(
+                [sys.executable, _LOOP, self._file], stdin=pipe, stdout=pipe
+            )
         if self._process.stdin is None or self._process.stdout is None:
             msg = "the plain loop has no pipes"
             raise RuntimeError(msg)
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        return json.loads(line) if line else None
+        return self._process.stdin, self._process.stdout
+
+    def _end(self) -> None:
+        if self._process is not None:
+            end(self._process)
+            self._process = None
 
 
 def race(

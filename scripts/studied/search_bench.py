@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autoloader.errors import AutoloaderError
+from scripts.studied.attempts import attempt
 from scripts.studied.conditions import ROOT, conditions_now, read_stored, store
 from scripts.studied.grid_file import is_complete, rounds_read
 from scripts.studied.grid_recording import (
@@ -30,6 +31,7 @@ from scripts.studied.pages import search_table, tunes_table
 if TYPE_CHECKING:
     import argparse
 
+    from scripts.studied.attempts import Step
     from scripts.studied.conditions import Stored
 
 
@@ -96,19 +98,13 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(asked: Measuring) -> int:
     """Record, replay and tune what is asked for; return the exit code."""
-    try:
-        conditions = conditions_now()
-        for name in asked.record:
-            _record(name, asked, conditions)
-        if asked.live:
-            _tune(asked, conditions)
-    except AutoloaderError as exc:
-        print(f"{exc.message}\n{exc.hint or ''}", file=sys.stderr)
-        return exc.exit_code
-    except KeyboardInterrupt:
-        print("interrupted; the same command goes on", file=sys.stderr)
-        return 130
-    return 0
+    conditions = conditions_now()
+    steps: list[Step] = [
+        partial(_record, name, asked, conditions) for name in asked.record
+    ]
+    if asked.live:
+        steps.append(partial(_tune, asked, conditions))
+    return attempt(steps)
 
 
 def _named(names: list[str] | None, all_of_them: tuple[str, ...]) -> tuple[str, ...]:
