@@ -1,8 +1,10 @@
 """Where a child stands, told through shared memory instead of messages.
 
-Two 64-bit counters in a mapped file: the stage, and units (batches or examples) done in
-it. The child writes without a system call; the parent reads whenever it likes. This is
-all that a timed pass tells while it runs.
+Three 64-bit counters in a mapped file: the stage, units (batches or examples) done in
+it, and how often a stage was begun: two epochs stand at the same batch, and whoever
+looks five times a second sees nothing in between. The child writes without a system
+call; the parent reads whenever it likes. This is all that a timed pass tells while it
+runs.
 """
 
 import mmap
@@ -10,7 +12,7 @@ import struct
 from enum import IntEnum
 from pathlib import Path
 
-_LAYOUT = struct.Struct("=QQ")
+_LAYOUT = struct.Struct("=QQQ")
 
 
 class Stage(IntEnum):
@@ -51,6 +53,7 @@ class StageBoard:
             self._map = mmap.mmap(file.fileno(), _LAYOUT.size)
         self._stage = Stage.STARTING
         self._done = 0
+        self._turn = 0
 
     @classmethod
     def create(cls, path: Path) -> "StageBoard":
@@ -60,30 +63,35 @@ class StageBoard:
 
     def enter(self, stage: Stage) -> None:
         """Note that a stage begins."""
-        self._stage, self._done = stage, 0
-        _LAYOUT.pack_into(self._map, 0, stage, 0)
+        self.stand(stage, 0)
 
     def stand(self, stage: Stage, place: int) -> None:
         """Note which unit a stage begins to work on, before it does."""
         self._stage, self._done = stage, place
-        _LAYOUT.pack_into(self._map, 0, stage, place)
+        self._turn += 1
+        _LAYOUT.pack_into(self._map, 0, stage, place, self._turn)
 
     def advance(self) -> None:
         """Note that one more unit of the stage is done."""
         self._done += 1
-        _LAYOUT.pack_into(self._map, 0, self._stage, self._done)
+        _LAYOUT.pack_into(self._map, 0, self._stage, self._done, self._turn)
 
     def counter(self) -> memoryview:
         """Return the counter of the stage's units, for a loop that calls nothing.
 
         It has one element, to be set to the units done; to be released before `close`.
         """
-        return memoryview(self._map).cast("Q")[1:]
+        return memoryview(self._map).cast("Q")[1:2]
 
     def read(self) -> tuple[Stage, int]:
         """Return the stage and how many of its units are done."""
-        stage, done = _LAYOUT.unpack_from(self._map, 0)
+        stage, done, _ = _LAYOUT.unpack_from(self._map, 0)
         return Stage(stage), done
+
+    def turn(self) -> int:
+        """Return how often a stage was begun, or a unit of it was named."""
+        found: int = _LAYOUT.unpack_from(self._map, 0)[2]
+        return found
 
     def close(self) -> None:
         """Unmap the file."""

@@ -153,7 +153,7 @@ class Child:
                     break
                 raise ChildDied(self._process.returncode)
             now = board.read()
-            watchdog.look(*now)
+            watchdog.look(*now, board.turn())
             taken_bytes = too_large()
             if taken_bytes is not None:
                 raise ChildTooLarge(taken_bytes)

@@ -200,6 +200,7 @@ class Watchdog:
         self._clock = clock
         self._last = clock()
         self._seen: tuple[Stage, int] | None = None
+        self._turn = 0
         self._idle_s = 0.0
         self._longest_s = 0.0
         self._excused_s = 0.0
@@ -208,8 +209,13 @@ class Watchdog:
         self._pause_s = LOOK_AFTER_S
         self._cpu_s: dict[int, float] = {}
 
-    def look(self, stage: Stage, done: int) -> None:
+    def look(self, stage: Stage, done: int, turn: int = 0) -> None:
         """Note where the child stands.
+
+        Args:
+            stage: what it does.
+            done: units of that which are done.
+            turn: how often it began a stage: the second epoch has the same batches.
 
         Raises:
             ChildStopped: it is stopped, or a process that came from it is.
@@ -217,7 +223,8 @@ class Watchdog:
         """
         now = self._clock()
         step_s, self._last = min(now - self._last, LONGEST_STEP_S), now
-        if (stage, done) != self._seen:
+        if (stage, done) != self._seen or turn != self._turn:
+            self._turn = turn
             self._note_progress(stage, done)
             return
         self._idle_s += step_s

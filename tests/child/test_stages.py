@@ -44,6 +44,37 @@ def test_a_new_stage_counts_from_nothing(path: Path) -> None:
     assert board.read() == (Stage.WRITING, 0)
 
 
+def test_a_stage_that_is_begun_again_is_told_from_the_one_before(path: Path) -> None:
+    """Two epochs stand at the same batch; units alone are no new turn."""
+    parent = StageBoard.create(path)
+    child = StageBoard(path)
+    child.enter(Stage.LOADING)
+    child.advance()
+    first = parent.read(), parent.turn()
+
+    child.advance()
+    same = parent.turn()
+    child.enter(Stage.LOADING)
+    child.advance()
+
+    assert same == first[1]
+    assert parent.read() == first[0]
+    assert parent.turn() == first[1] + 1
+
+
+def test_a_loop_writes_units_alone(path: Path) -> None:
+    """What it is given reaches neither the stage nor the turn."""
+    board = StageBoard.create(path)
+    board.enter(Stage.LOADING)
+
+    with board.counter() as counter:
+        counter[0] = 3
+        length = len(counter)
+
+    assert length == 1
+    assert (board.read(), board.turn()) == ((Stage.LOADING, 3), 1)
+
+
 def test_a_board_that_is_made_again_starts_afresh(path: Path) -> None:
     """What an earlier pass left is gone."""
     StageBoard.create(path).enter(Stage.SHUTTING_DOWN)

@@ -63,11 +63,11 @@ class Watched:
         self.now_s += self.look_s
         return self.processes
 
-    def stand(self, stage: Stage, done: int, seconds: float) -> None:
+    def stand(self, stage: Stage, done: int, seconds: float, *, turn: int = 0) -> None:
         """Look for so long at a child that stands there."""
         until_s = self.now_s + seconds
         while self.now_s < until_s:
-            self.dog.look(stage, done)
+            self.dog.look(stage, done, turn)
             self.now_s += TICK_S
 
     def give_up(self, stage: Stage, done: int) -> ChildHung:
@@ -88,6 +88,17 @@ def test_no_progress_for_too_long_is_a_hang() -> None:
     assert type(hang) is ChildHung
     assert (hang.stage, hang.done) == (Stage.LOADING, 3)
     assert 30.0 <= hang.seconds <= 31.0
+
+
+def test_the_same_batch_of_the_next_epoch_is_progress() -> None:
+    """Where both wait at it, all batches between went by from one look to the next."""
+    watched = Watched(Patience(stall_s=6.0))
+
+    watched.stand(Stage.LOADING, 9, 4.0, turn=1)
+    watched.stand(Stage.LOADING, 9, 4.0, turn=2)
+
+    with pytest.raises(ChildHung):
+        watched.stand(Stage.LOADING, 9, 4.0, turn=2)
 
 
 def test_a_child_that_gets_on_costs_no_look_at_its_processes() -> None:
