@@ -3,8 +3,8 @@
     python scripts/bench_claims.py [--rounds N] [--photos N]
 
 Each line compares two ways of making the same example, in one process and on one
-thread, in rounds that are turned around each time: how many times as long the second
-takes as the first (the mean of the rounds' ratios, 95 % interval), and whether both
+thread, in rounds that are turned around each time: how many times the CPU time of the
+first the second takes (the mean of the rounds' ratios, 95 % interval), and whether both
 give the same pixels. What is said about numbers of workers is measured by
 `bench_search.py --record photos` and `bench_peers.py`.
 
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--rounds", type=int, default=24)
     parser.add_argument("--photos", type=int, default=100, help="of a round")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
@@ -232,19 +232,20 @@ def _ratios(claim: Claim, paths: Sequence[Path], rounds: int) -> list[float]:
 
 
 def _seconds(form: Form, paths: Sequence[Path]) -> float:
-    began = time.perf_counter()
+    """Return CPU seconds: the files lie in memory, and nothing waits."""
+    began = time.process_time()
     for path in paths:
         form(path)
-    return time.perf_counter() - began
+    return time.process_time() - began
 
 
 def _difference(claim: Claim, paths: Sequence[Path]) -> str:
     """Return how far the pixels of both ways are apart, in steps of a colour."""
     steps = [
         float((claim.first(path) - claim.second(path)).abs().mean()) / BIT
-        for path in paths[:10]
+        for path in paths
     ]
-    worst = max(steps)
+    worst = fmean(steps)
     return "the same" if worst < 0.01 else f"differ by {worst:.1f} of 255 on average"
 
 
