@@ -26,6 +26,12 @@ _CHUNK = 65_536
 """Numbers that are turned into Python's at once."""
 
 
+def told_id(index: Any) -> int | str:
+    """Return an id as it is told: a whole number, or its text."""
+    is_number = isinstance(index, int) and not isinstance(index, bool)
+    return int(index) if is_number else str(index)
+
+
 class Ints(Sequence[int]):
     """Whole numbers in an array, read as Python's own: datasets are indexed by them.
 

@@ -19,6 +19,7 @@ import torch
 from torch.utils.data import default_collate
 
 from autoloader.audit.narrowing import smallest
+from autoloader.audit.scope_list import told_id
 from autoloader.audit.writing import write_table
 from autoloader.child.access import bytes_read
 from autoloader.child.alone import enter_worker
@@ -156,7 +157,7 @@ class _Walk:
         self._ends = min(2, self._representatives) if is_cut else 1
         write_table(
             Path(self._order.folder) / IDS,
-            [[_named(index) for index in listed] for listed in lists],
+            [[told_id(index) for index in listed] for listed in lists],
         )
         self._board.stand(Stage.ACCESSING, 0)
         enter_worker(self._stack, self._parts, lists[0][0], self._order.request.seed)
@@ -212,7 +213,7 @@ class _Walk:
         after, is_told = bytes_read()
         self._examples.append(
             ExampleCost(
-                id=_named(index),
+                id=told_id(index),
                 access_s=max(0.0, seconds - watch.seconds),
                 access_cpu_s=max(0.0, cpu_s - watch.cpu_s),
                 transform_s=watch.seconds,
@@ -262,7 +263,7 @@ class _Walk:
             self._stop(StageName.COLLATE, ids, exc)
         assembly = Assembly(self._collate_fn)
         for index, example in zip(ids, examples, strict=True):
-            assembly.note(_named(index), kinds_of(leaves(example)))
+            assembly.note(told_id(index), kinds_of(leaves(example)))
         odd = assembly.odd()
         if odd is not None:
             self._stop(StageName.COLLATE, odd.ids, exc, evidence=odd.message)
@@ -330,7 +331,7 @@ class _Walk:
         raise _Stopped(
             Breakdown(
                 stage=stage,
-                ids=tuple(_named(index) for index in ids[:MAX_IDS]),
+                ids=tuple(told_id(index) for index in ids[:MAX_IDS]),
                 message=failure.message,
                 exception=failure.exception or type(exc).__name__,
                 place=_place_of(exc),
@@ -342,12 +343,6 @@ class _Walk:
 
 _END = object()
 """What a stream gives at its end."""
-
-
-def _named(index: Any) -> int | str:
-    """Return an id as it is told: a number, or its text."""
-    is_number = isinstance(index, int) and not isinstance(index, bool)
-    return index if is_number else str(index)
 
 
 def _place_of(exc: Exception) -> str | None:

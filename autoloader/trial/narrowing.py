@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from autoloader.audit.ledger import ScopeList
 from autoloader.audit.narrowing import MOST_TRIES, smallest
+from autoloader.audit.scope_list import ScopeList, told_id
 from autoloader.units import in_short
 from autoloader.values.diagnosis import NarrowedIds
 from autoloader.values.outcome import MAX_IDS
@@ -108,7 +108,7 @@ def _others(every: Sequence[int], found: Sequence[int]) -> list[int]:
 
 def _ids(folder: str, places: Sequence[int]) -> tuple[int | str, ...]:
     listed = ScopeList.read(Path(folder)).indices(list(places))
-    return tuple(index if type(index) is int else str(index) for index in listed)
+    return tuple(map(told_id, listed))
 
 
 def evidence_of(narrowed: NarrowedIds | None) -> str:

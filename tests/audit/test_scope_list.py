@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autoloader.audit.scope_list import Ints, ScopeList, compact
+from autoloader.audit.scope_list import Ints, ScopeList, compact, told_id
 
 NUMBERS = st.integers(-(2**63), 2**63 - 1)
 
@@ -20,6 +21,29 @@ INDICES = st.one_of(
     st.lists(NUMBERS | st.just(2**63)),
     st.lists(st.integers(0, 2) | st.text(max_size=1) | st.booleans()),
 )
+
+
+class Place(IntEnum):
+    """Ids of a class of their own, as some datasets have."""
+
+    FIRST = 1
+
+
+@pytest.mark.parametrize(
+    ("index", "told"),
+    [
+        (3, 3),
+        (Place.FIRST, 1),
+        (True, "True"),
+        ("a/b.jpg", "a/b.jpg"),
+        ((1, 2), "(1, 2)"),
+    ],
+)
+def test_an_id_is_told_as_a_number_or_its_text(index: object, told: int | str) -> None:
+    """JSON has both, and no class of its own comes with them."""
+    found = told_id(index)
+
+    assert (type(found), found) == (type(told), told)
 
 
 @settings(deadline=None)
