@@ -13,7 +13,15 @@ import traceback
 from typing import TYPE_CHECKING, NoReturn
 
 import autoloader
-from autoloader.commands import check, diagnose, machine, measure, topics, tune
+from autoloader.commands import (
+    check,
+    diagnose,
+    machine,
+    measure,
+    needs,
+    topics,
+    tune,
+)
 from autoloader.commands.output import write_json
 from autoloader.errors import AutoloaderError, UsageError, did_you_mean
 
@@ -21,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import FrameType
 
-_COMMANDS = (tune, check, diagnose, measure, machine, topics)
+_COMMANDS = (tune, check, diagnose, measure, needs, machine, topics)
 
 INTERRUPTED = 130
 BUG = 70

@@ -118,6 +118,7 @@ class Opening:
                 request=scope,
                 folder=str(self.folder.reference()),
                 largest_batch=max(sizes) if sizes else None,
+                profiled=True,
             ),
             logs=self.folder.reference(),
             tmp=self.tmp,

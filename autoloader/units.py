@@ -76,6 +76,15 @@ def format_seconds(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} m"
 
 
+def format_cost(seconds: float) -> str:
+    """Return a duration that may be short: `12 us`, `4.2 ms`, then as others are."""
+    for factor, unit, digits in ((1e6, "us", 0), (1e3, "ms", 1)):
+        value = seconds * factor
+        if round(value, digits) < 1000:
+            return f"{value:.{digits}f} {unit}"
+    return format_seconds(seconds)
+
+
 def format_rate(examples_per_s: float) -> str:
     """Return examples a second with three or more significant digits."""
     if examples_per_s >= 100:

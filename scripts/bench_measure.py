@@ -1,4 +1,4 @@
-"""Measure what is known already: five answers that measuring must give.
+"""Measure what is known already: six answers that measuring must give.
 
     python scripts/bench_measure.py [--only NAME ...] [--quick]
 
@@ -6,7 +6,8 @@
 2. waits         workers that wait deliver in exact proportion
 3. epochs        a pass of a second foretells an epoch of 20 s
 4. memory        what was built is what is weighed
-5. races, live   equal configs are equal, and 10 % is found: replayed and live
+5. needs         what two workers take foretells what one, four and eight take
+6. races, live   equal configs are equal, and 10 % is found: replayed and live
 
 Each answer is a ratio within one run, of readings taken in turns. All of them take
 half an hour and more on an idle machine with two CPUs; the exit code is 1 where one
@@ -24,7 +25,7 @@ from pathlib import Path
 
 from autoloader.measure.machine import read_machine
 
-ANSWERS = ("interference", "waits", "epochs", "memory", "races", "live")
+ANSWERS = ("interference", "waits", "epochs", "memory", "needs", "races", "live")
 
 
 def main() -> int:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from autoloader.search.stopwatch import Stopwatch
+from autoloader.values.ceiling import CeilingReading
 from autoloader.values.config import LoaderConfig
 from autoloader.values.job import PassPlan
 from autoloader.values.machine import Machine
@@ -32,6 +33,7 @@ class FakeRunner:
     wrong: frozenset[LoaderConfig] = frozenset()
     wrong_when_whole: frozenset[LoaderConfig] = frozenset()
     failing: dict[LoaderConfig, Failure] = field(default_factory=dict)
+    failing_ceiling: Failure | None = None
     memory: Callable[[LoaderConfig], int] = lambda config: (
         100_000_000 * config.num_workers
     )
@@ -99,6 +101,28 @@ class FakeRunner:
             epoch_end_bytes=(size, size) if examples else (),
             queued_bytes=0,
             queue_was_full=True,
+        )
+
+    def ceiling(
+        self, config: LoaderConfig, *, plan: PassPlan
+    ) -> CeilingReading | Failure:
+        """Return a reading of ten times the table's rate, where examples are free."""
+        if self.failing_ceiling is not None:
+            return self.failing_ceiling
+        size = config.batch_size or 1
+        step = size / self.rate(config) / 10
+        read = tuple(step * (number + 1) for number in range(plan.total + 10))
+        self._note("ceiling", config, read[-1])
+        return CeilingReading(
+            num_workers=config.num_workers,
+            batch_examples=float(size),
+            batch_bytes=1000 * size,
+            collate_s=(step,),
+            collate_cpu_s=(step,),
+            arrivals_s=read,
+            window_batches=10,
+            main_cpu_s=2 * step,
+            workers_cpu_s=12 * step if config.num_workers else 0.0,
         )
 
     def _note(self, kind: str, config: LoaderConfig, seconds: float) -> None:

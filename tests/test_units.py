@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from autoloader.errors import UsageError
 from autoloader.units import (
     format_bytes,
+    format_cost,
     format_rate,
     format_seconds,
     in_short,
@@ -143,3 +144,22 @@ def test_a_long_list_is_told_by_its_first_items() -> None:
     """And by how many there are more."""
     assert in_short([3, 8], 2) == "3, 8"
     assert in_short([3, 8, "a", 5], 2) == "3, 8 and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "0 us"),
+        (4.2e-6, "4 us"),
+        (0.0001, "100 us"),
+        (0.00099999, "1.0 ms"),
+        (0.0042, "4.2 ms"),
+        (0.9, "900.0 ms"),
+        (0.99996, "1.0 s"),
+        (185.0, "3 m 05 s"),
+        (1.5, "1.5 s"),
+    ],
+)
+def test_a_short_time_is_said_in_the_unit_that_fits(seconds: float, text: str) -> None:
+    """From a second on it is told as others are."""
+    assert format_cost(seconds) == text

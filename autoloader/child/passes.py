@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from autoloader.child.ceiling import ceiling_pass
 from autoloader.child.gate import gate_pass
 from autoloader.child.probing import probe_pass
 from autoloader.child.stages import Stage
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 def run_pass(context: TrialContext) -> dict[str, Any]:
     """Run the pass that was ordered and return its result as a message."""
     match context.order.kind:
+        case "ceiling":
+            return ceiling_pass(context)
         case "gate":
             return gate_pass(context)
         case "timed":

@@ -11,6 +11,9 @@ from __future__ import annotations
 import itertools
 import shutil
 from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +28,7 @@ from autoloader.child.assembly import Assembly
 from autoloader.child.choosing import choose_scope
 from autoloader.child.epochs import EpochCalls
 from autoloader.child.loader import LoaderParts
+from autoloader.child.profiling import MOST_S, PROFILE_SHARE, hot_functions
 from autoloader.child.reading import UNSTABLE, Reader
 from autoloader.child.rereading import PROBED, edited_in_place
 from autoloader.child.seeding import seed_all
@@ -36,8 +40,11 @@ from autoloader.errors import DatasetError
 from autoloader.values.scope import DatasetFacts, Scope
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from autoloader.audit.ledger import ScopeList
     from autoloader.child.digest import DigestPlan
+    from autoloader.values.ceiling import HotFunction
     from autoloader.values.contract import Padding
     from autoloader.values.job import ReferenceOrder
     from autoloader.values.outcome import Finding
@@ -130,6 +137,7 @@ class _MapReference:
         facts, scope = say_access(
             reader.access, self._order, facts, scope, self._collated
         )
+        facts = replace(facts, hot=self._profile(scope_list.ids, facts.example_s))
         return {
             "event": "reference",
             "facts": facts.to_dict(),
@@ -137,6 +145,20 @@ class _MapReference:
             "contract": contract.to_dict(),
             "cautions": [item.to_dict() for item in self._cautions],
         }
+
+    def _profile(self, ids: Sequence[Any], example_s: float) -> tuple[HotFunction, ...]:
+        """Return what carries the reading; last, since it may change a dataset.
+
+        Empty where it is not asked for, where an example takes longer than all of it
+        may, or is not given again.
+        """
+        request = self._order.request
+        most_s = min(MOST_S, PROFILE_SHARE * request.time_limit_s)
+        if not self._order.profiled or example_s > most_s:
+            return ()
+        self._board.enter(Stage.READING_AGAIN)
+        read = partial(getitem, self._parts.dataset)
+        return hot_functions(read, ids, seed=request.seed, most_s=most_s)
 
     def _enter_worker(self) -> bool:
         """Be worker 0 of 1 where the dataset can only be read in a worker."""

@@ -51,7 +51,7 @@ def timed_pass(context: TrialContext) -> dict[str, Any]:
         board.enter(Stage.COOLING)
         cool(Path(order.reference))
     board.enter(Stage.LOADING)  # which starts workers that are not kept
-    watch = _Watch(
+    watch = Watch(
         getters=() if order.count_path is None else getters_of(order.count_path),
         counts_rows=order.count_path is not None,
         progress=board.counter(),
@@ -85,7 +85,7 @@ def timed_pass(context: TrialContext) -> dict[str, Any]:
 
 
 @dataclass(slots=True)
-class _Watch:
+class Watch:
     """Reads epochs against the clock."""
 
     getters: tuple[Callable[[Any], Any], ...]
@@ -129,7 +129,7 @@ class _Watch:
 
 
 def _counts(
-    context: TrialContext, watch: _Watch, timed: Sequence[Any] | None
+    context: TrialContext, watch: Watch, timed: Sequence[Any] | None
 ) -> list[int]:
     """Return the examples of each batch."""
     if watch.counts_rows:

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from autoloader.export.cautions import all_readings, cautions_of
+from autoloader.export.limit_section import limit_section
+from autoloader.export.needs_section import needs_section
 from autoloader.export.recommendation import SCHEMA, Recommendation
 from autoloader.export.scope_section import rates_in_units, scope_section
 from autoloader.measure.intervals import Interval, median
@@ -96,6 +98,7 @@ def recommend(evidence: Evidence) -> Recommendation:
             "verified": _verified(evidence),
             "cautions": cautions_of(evidence),
             "contract": _contract(evidence),
+            "limit": _limit(evidence),
             "needs": _needs(evidence),
             "scope": _scope(evidence),
             "machine": evidence.machine.to_dict(),
@@ -310,13 +313,26 @@ def _verified(evidence: Evidence) -> dict[str, Any] | None:
     }
 
 
+def _limit(evidence: Evidence) -> dict[str, Any] | None:
+    return limit_section(
+        evidence.chosen,
+        evidence.outcomes,
+        facts=evidence.reference.facts,
+        cpus=evidence.machine.effective_cpus / evidence.ranks,
+        workers=evidence.space.num_workers,
+        machine_cpus=float(evidence.machine.logical_cpus),
+        hot=evidence.reference.facts.hot,
+    )
+
+
 def _needs(evidence: Evidence) -> dict[str, Any]:
-    facts = evidence.reference.facts
-    return {
-        "cpu_s_per_example": facts.example_cpu_s,
-        "wall_s_per_example": facts.example_s,
-        "bytes_per_example": facts.example_bytes,
-    }
+    return needs_section(
+        evidence.chosen,
+        race_readings(evidence.outcome_of(evidence.chosen)),
+        facts=evidence.reference.facts,
+        outcomes=evidence.outcomes,
+        memory=evidence.result.memory,
+    )
 
 
 def _scope(evidence: Evidence) -> dict[str, Any]:

@@ -34,6 +34,9 @@ class Load(Stored):
     """CPU seconds a second for which a quota stopped this process's groups."""
     storage_bytes: int | None
     """Bytes that came from storage, not from the page cache; None: not told."""
+    read_bytes: int | None = None
+    """Bytes that read calls returned, pipes between processes among them; None: not
+    told."""
 
 
 class LoadMeter:
@@ -61,6 +64,7 @@ class LoadMeter:
             stolen_cpu=_per_second(stolen_s, seconds),
             throttled_cpu=_per_second(now.throttled_s - before.throttled_s, seconds),
             storage_bytes=_grown(before.storage_bytes, now.storage_bytes),
+            read_bytes=_grown(before.read_bytes, now.read_bytes),
         )
 
 
@@ -99,6 +103,7 @@ class _Counters:
     own_s: float
     throttled_s: float
     storage_bytes: int | None
+    read_bytes: int | None
 
     @classmethod
     def read(cls) -> "_Counters":
@@ -110,6 +115,7 @@ class _Counters:
             own_s=_own_cpu_s(),
             throttled_s=0.0 if held is None else held.throttled_s,
             storage_bytes=None if found is None else found.from_storage,
+            read_bytes=None if found is None else found.read,
         )
 
 

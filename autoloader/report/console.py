@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from autoloader.measure.needs import Needs
     from autoloader.report.data import TuneReport
     from autoloader.report.live import LiveView
     from autoloader.report.measure import MeasureReport
@@ -147,6 +148,21 @@ def print_machine(machine: Machine, stream: TextIO | None = None) -> None:
     from autoloader.report.machine import draw
 
     _print(draw(machine), stream)
+
+
+def print_needs(
+    needs: Needs, machine: Mapping[str, Any], stream: TextIO | None = None
+) -> None:
+    """Print what a target takes; stdout where no stream is named.
+
+    Args:
+        needs: of the target.
+        machine: section of the file that they were worked out of.
+        stream: where to.
+    """
+    from autoloader.report.needs import draw
+
+    _print(draw(needs, machine), stream)
 
 
 def print_error(message: str, hint: str | None, stream: TextIO | None = None) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from autoloader.report import sentences
 from autoloader.report.failed import FailedTrial
+from autoloader.report.limit_words import advice_words, limit_words
 from autoloader.report.rows import ConfigRow, rows_of
 from autoloader.report.scope_words import scope_words
 from autoloader.values.outcome import Status
@@ -73,6 +74,10 @@ class TuneReport:
     """How the race went; None where there was none."""
     file: str
     """What was written, or why nothing was."""
+    limit: str | None
+    """What limits, and what no setting exceeds; None: nothing was seen."""
+    advice: tuple[str, ...]
+    """What may help beside the settings."""
     next_step: str | None
     """What to do now."""
     duration: str
@@ -83,6 +88,8 @@ class TuneReport:
     """What is recommended; None where the target is not known to be met."""
     target: dict[str, Any] | None
     """Section of the recommendation file; None where nothing was found."""
+    limit_section: dict[str, Any] | None
+    """Section of the recommendation file; None where nothing was seen."""
     verified: dict[str, Any] | None
     """Section of the recommendation file; None where nothing was verified."""
     scope: dict[str, Any] | None
@@ -124,6 +131,9 @@ class TuneReport:
             passed_over=result.passed_over,
             race=sentences.race(result),
             file=sentences.file(result),
+            limit=limit_words(found.get("limit")),
+            advice=advice_words(found.get("limit")),
+            limit_section=found.get("limit"),
             next_step=sentences.next_step(result),
             duration=sentences.duration(result),
             seconds=result.seconds,
@@ -151,6 +161,7 @@ class TuneReport:
             "cautions": [caution.to_dict() for caution in self.cautions],
             "configs": [row.to_dict() for row in self.rows],
             "verified": self.verified,
+            "limit": self.limit_section,
             "scope": self.scope,
             "trials": self.trials,
             "failed": [trial.to_dict() for trial in self.failed],

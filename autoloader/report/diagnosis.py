@@ -14,14 +14,12 @@ from rich.text import Text
 from autoloader.measure.intervals import median
 from autoloader.report.cleaning import clean
 from autoloader.report.table import labelled
-from autoloader.units import format_bytes, format_seconds
+from autoloader.units import format_bytes, format_cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
-
-_MICROSECONDS_BELOW_S = 1e-3
 
 
 def draw(diagnosis: Mapping[str, Any], record: str | None) -> RenderableType:
@@ -102,22 +100,13 @@ def _batch_cells(words: str, costs: Sequence[Mapping[str, Any]]) -> list[Text]:
 
 
 def _cells(words: str, wall_s: float, cpu_s: float | None, count: int) -> list[Text]:
-    cpu = "-" if cpu_s is None else short_seconds(cpu_s)
+    cpu = "-" if cpu_s is None else format_cost(cpu_s)
     return [
         Text(clean(words)),
-        Text(short_seconds(wall_s)),
+        Text(format_cost(wall_s)),
         Text(cpu),
         Text(f"{count:,}"),
     ]
-
-
-def short_seconds(seconds: float) -> str:
-    """Return a duration that may be short: `12 us`, `3.4 ms`, then as others are."""
-    if seconds < _MICROSECONDS_BELOW_S:
-        return f"{seconds * 1e6:.0f} us"
-    if seconds < 1:
-        return f"{seconds * 1e3:.1f} ms"
-    return format_seconds(seconds)
 
 
 def _examples(stages: Mapping[str, Any]) -> Iterator[tuple[Text, Text]]:
@@ -132,7 +121,7 @@ def _examples(stages: Mapping[str, Any]) -> Iterator[tuple[Text, Text]]:
     roles.append(("slowest", max(examples, key=_seconds)))
     for role, item in roles:
         said = (
-            f"id {item['id']}: {short_seconds(_seconds(item))}, "
+            f"id {item['id']}: {format_cost(_seconds(item))}, "
             f"{format_bytes(item[size])}"
         )
         yield Text(role, style="label"), Text(clean(said))

@@ -164,6 +164,8 @@ def _facts(report: TuneReport) -> RenderableType:
         ("untried", report.untried),
         ("race", report.race),
         ("time", report.duration),
+        ("limit", report.limit),
+        *(("advice", said) for said in report.advice),
         ("file", report.file),
         ("next", report.next_step),
     )

@@ -1,7 +1,7 @@
 """How the wall time of a tune is shared out.
 
-An eighth at most goes to the reference, half is kept for race and verification, the
-search has the rest.
+An eighth at most goes to the reference, half is kept for race and verification, and
+some seconds for a look at what limits; the search has the rest.
 """
 
 from collections.abc import Callable
@@ -29,6 +29,15 @@ WHOLE_SHARE = 0.15
 """The same where all examples fit into it. Of 600 examples a tune of 20 s verified 248,
 and recommended workers that lose one of the others: what can be proven is."""
 
+CEILING_S = 1.5
+"""Seconds that are kept for a pass over free examples: a third of one to collate, half
+of one for the window, the rest to start processes and to probe the CPUs. On two CPUs,
+half of which others had, it took 1.1 s."""
+
+CEILINGS_SHARE = 0.06
+"""Most of the budget that these passes keep, taken from the search, not from the race:
+half a minute has room for one of them, a minute for the second, where there is one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -50,18 +59,19 @@ class Budget:
     @property
     def end(self) -> float:
         """Reading of the clock at which the budget is spent."""
-        left = max(self.total_s - self.spent_before_s, self.total_s * FINISH_SHARE)
+        least_s = self.total_s * FINISH_SHARE + self.ceilings_s
+        left = max(self.total_s - self.spent_before_s, least_s)
         return self.begun + left
 
     @property
     def search_end(self) -> float:
         """Reading of the clock at which the search stops."""
-        return self.end - self.total_s * FINISH_SHARE
+        return self.end - self.total_s * FINISH_SHARE - self.ceilings_s
 
     @property
     def search_limit(self) -> float:
         """Reading of the clock that a search does not pass, however much is open."""
-        return self.end - self.total_s * LEAST_FINISH_SHARE
+        return self.end - self.total_s * LEAST_FINISH_SHARE - self.ceilings_s
 
     def for_the_finish(self) -> Self:
         """Return a budget of which race and verification have their share from now on.
@@ -85,6 +95,11 @@ class Budget:
             return scope_examples
         allowed = int(delivered * VERIFY_SHARE)
         return min(scope_examples, max(allowed, GATE_EXAMPLES))
+
+    @property
+    def ceilings_s(self) -> float:
+        """Seconds that are kept for passes over free examples."""
+        return min(2 * CEILING_S, self.total_s * CEILINGS_SHARE)
 
     @property
     def left_s(self) -> float:

@@ -6,12 +6,15 @@ written; one that fails it is refused, whatever its speed, and the choice is mad
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from autoloader.errors import DataError
 from autoloader.measure.intervals import median
+from autoloader.measure.planning import wave_plan
 from autoloader.measure.throughput import epoch_rate
+from autoloader.search.budget import CEILING_S
 from autoloader.search.race import LEAST_ROUNDS, LOOKS, Race, Rules, run_race
 from autoloader.search.rates import rate_of, rates_of
 from autoloader.search.selection import Choice, choose, too_large
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
     from autoloader.search.strategy import Strategy
     from autoloader.values.config import LoaderConfig
     from autoloader.values.target import Target
+
+_log = logging.getLogger(__name__)
 
 MOST_FINALISTS = 5
 """Configs in a race beside PyTorch's default."""
@@ -144,6 +149,7 @@ class Finale:
             )
             unverified = self._to_verify(choice)
             if not unverified:
+                self._take_ceilings(choice)
                 return Result(
                     choice=choice,
                     race=race,
@@ -154,6 +160,46 @@ class Finale:
                 )
             for config in unverified:
                 self._verify(config)
+
+    def _take_ceilings(self, choice: Choice) -> None:
+        """Read loaders once more over examples that are free, while the time lasts.
+
+        What fails then is no fault of the config: it only stays unknown.
+        """
+        expected_s = CEILING_S
+        for config in self._to_look_at(choice):
+            if self.budget.left_s < expected_s:
+                return
+            begun = self.budget.clock()
+            self.on_phase("ceiling", config.describe())
+            found = self.stopwatch.runner.ceiling(
+                config, plan=wave_plan(config.num_workers, waves=1)
+            )
+            expected_s = max(expected_s, self.budget.clock() - begun)
+            if isinstance(found, Failure):
+                _log.info("no ceiling of %s: %s", config.describe(), found.message)
+                continue
+            self.record.add(replace(self.record[config], ceiling=found))
+
+    def _to_look_at(self, choice: Choice) -> list[LoaderConfig]:
+        """Return the fastest of the chosen batch size, after one with workers.
+
+        What keeps workers from gaining is seen with workers only.
+        """
+        wanted = choice.config or choice.best
+        if wanted is None:
+            return []
+        rates = {
+            config: median(found)
+            for config, found in rates_of(self._measured()).items()
+            if config.batch_size == wanted.batch_size
+        }
+        ranked = sorted(rates, key=rates.__getitem__, reverse=True)
+        best = choice.best if choice.best in rates else next(iter(ranked), None)
+        if best is None or best.num_workers:
+            return [] if best is None else [best]
+        served = next((config for config in ranked if config.num_workers), None)
+        return [best] if served is None else [served, best]
 
     def _to_verify(self, choice: Choice) -> list[LoaderConfig]:
         """Return the choice, and the fastest, of which a share may be wanted."""
@@ -209,8 +255,9 @@ class Finale:
         return tuple(dict.fromkeys(kept))
 
     def _race_end(self) -> float:
-        """Return when the race must end: one more verification may follow it."""
-        return self.budget.end - self._longest_verification_s
+        """Return when the race must end: a verification and ceilings follow it."""
+        kept_s = self._longest_verification_s + self.budget.ceilings_s
+        return self.budget.end - kept_s
 
     def _verify_examples(self, rate: float) -> int:
         if self.verify is not None:

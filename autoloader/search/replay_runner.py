@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from autoloader.search.disturbance import Disturbance, Moment
     from autoloader.search.simulated import SimulatedLoader
     from autoloader.search.tables import Answer, Table
+    from autoloader.values.ceiling import CeilingReading
     from autoloader.values.config import LoaderConfig
     from autoloader.values.job import PassPlan
 
@@ -160,6 +161,17 @@ class ReplayRunner:
             epoch_end_bytes=(size, size) if examples else (),
             queued_bytes=0,
             queue_was_full=True,
+        )
+
+    def ceiling(
+        self, config: LoaderConfig, *, plan: PassPlan
+    ) -> CeilingReading | Failure:
+        """Return that a table does not say it: nothing of it was simulated."""
+        del plan
+        return Failure(
+            kind="unsupported",
+            phase="ceiling",
+            message=f"a table has no ceiling of {config.describe()}",
         )
 
     def _begin(self, phase: str, config: LoaderConfig) -> Answer | Verdict | Failure:

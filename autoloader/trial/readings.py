@@ -5,8 +5,10 @@ Starts nothing and judges nothing.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from autoloader.values.ceiling import CeilingReading
 from autoloader.values.outcome import Failure, MemoryReading, Reading
 
 if TYPE_CHECKING:
@@ -55,3 +57,10 @@ def memory_of(answer: Mapping[str, Any]) -> MemoryReading:
         pinned_bytes=answer["pinned_bytes"],
         accelerator_bytes=answer["accelerator_bytes"],
     )
+
+
+def ceiling_of(answer: Mapping[str, Any]) -> CeilingReading:
+    """Return the reading of a pass over free examples."""
+    names = {item.name for item in fields(CeilingReading)}
+    known = {name: value for name, value in answer.items() if name in names}
+    return CeilingReading.from_dict(known)

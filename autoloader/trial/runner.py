@@ -31,7 +31,7 @@ from autoloader.trial.guard import MemoryGuard, kernel_kills, named_by_kernel
 from autoloader.trial.hosting import HostKeeper, Isolation
 from autoloader.trial.judging import Shares, needs_shares, verdict_of
 from autoloader.trial.logs import death, last_number, stopped, tidy, who_is
-from autoloader.trial.readings import memory_of, reading_of
+from autoloader.trial.readings import ceiling_of, memory_of, reading_of
 from autoloader.trial.reference import error_of
 from autoloader.trial.unfinished import note_unfinished
 from autoloader.trial.watchdog import ChildHung, ChildStopped, patience_with
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
+    from autoloader.values.ceiling import CeilingReading
     from autoloader.values.config import LoaderConfig
     from autoloader.values.outcome import MemoryReading, Reading
     from autoloader.values.scope import SourceSpec
@@ -224,6 +225,14 @@ class ProcessRunner:
         )
         answer = self._run(order, logs)
         return answer if isinstance(answer, Failure) else None
+
+    def ceiling(
+        self, config: LoaderConfig, *, plan: PassPlan
+    ) -> CeilingReading | Failure:
+        """Take a reading of the config's loader over examples that are free."""
+        order, logs = self._order("ceiling", config, plan=plan)
+        answer = self._run(order, logs)
+        return answer if isinstance(answer, Failure) else ceiling_of(answer)
 
     def _order(
         self, kind: str, config: LoaderConfig, *, examples: int = 0, **others: Any

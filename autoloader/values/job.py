@@ -6,6 +6,7 @@ Orders travel as JSON lines (`child.wire`); nothing here starts a process.
 from dataclasses import dataclass
 from typing import Protocol
 
+from autoloader.values.ceiling import CeilingReading
 from autoloader.values.config import LoaderConfig
 from autoloader.values.contract import Contract
 from autoloader.values.decode import Stored
@@ -29,6 +30,8 @@ class ReferenceOrder(Stored):
     """Where `scope.json` and the ledger go."""
     largest_batch: int | None = None
     """Largest batch size asked for, which an epoch must be able to fill; None: none."""
+    profiled: bool = False
+    """Whether functions that carry the reading are looked for, once all was read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +59,8 @@ class PassOrder(Stored):
     """Run one pass of one trial in a process of its own."""
 
     kind: str
-    """`gate`, `timed`, `memory`, `share` (what one worker's share begins with), or
-    `probe` (whether it comes to its end)."""
+    """`gate`, `timed`, `memory`, `ceiling` (examples are free), `share` (what one
+    worker's share begins with), or `probe` (whether it comes to its end)."""
     config: LoaderConfig
     """Settings of the loader."""
     logs: str
@@ -75,7 +78,7 @@ class PassOrder(Stored):
     purpose: str = "search"
     """Kept with the reading."""
     plan: PassPlan | None = None
-    """What a timed pass reads."""
+    """What a timed pass reads, or one of free examples."""
     share: int = 0
     """Worker whose share is read (share)."""
     share_epoch: int = 0
@@ -136,4 +139,15 @@ class TrialRunner(Protocol):
 
     def weigh(self, config: LoaderConfig, *, examples: int) -> MemoryReading | Failure:
         """Measure memory; to the end of two epochs where `examples` is above 0."""
+        ...
+
+    def ceiling(
+        self, config: LoaderConfig, *, plan: PassPlan
+    ) -> CeilingReading | Failure:
+        """Take a reading of the config's loader over examples that are free.
+
+        Args:
+            config: settings of the loader.
+            plan: batches before its window.
+        """
         ...

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal, Self
 
+from autoloader.values.ceiling import CeilingReading
 from autoloader.values.config import LoaderConfig
 from autoloader.values.decode import Stored
 
@@ -87,7 +88,8 @@ class Failure(Stored):
     """`crashed`, `hung`, `out_of_memory`, `worker_exception`, `start_failed`,
     `throttled` (a store turns requests away), `disk_full` (the dataset wrote), ..."""
     phase: str
-    """Pass that it ended: `gate`, `timed`, `memory`, `prediction`, `reference`."""
+    """Pass that it ended: `gate`, `timed`, `memory`, `ceiling`, `prediction`,
+    `reference`."""
     message: str
     """What happened, in one sentence."""
     hint: str | None = None
@@ -152,6 +154,9 @@ class Reading(Stored):
     storage_bytes: int | None = None
     """Bytes that trial and workers had from storage, not from the page cache; None
     where the system does not tell."""
+    read_bytes: int | None = None
+    """Bytes that read calls returned to trial and workers, pipes between them among
+    them; None where the system does not tell."""
     cache: Literal["warm", "cold"] = "warm"
     """State of the page cache that it began with."""
     replaced_because: Literal["too_short", "spoiled"] | None = None
@@ -214,6 +219,8 @@ class Outcome(Stored):
     """Timed passes."""
     memory: MemoryReading | None = None
     """Memory pass; None where none was made."""
+    ceiling: CeilingReading | None = None
+    """Pass over examples that were free; None where none was made."""
     failure: Failure | None = None
     """Why it ended early; None where it did not."""
 

@@ -7,6 +7,7 @@ reference (`audit.ledger`); this value says how it was drawn.
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from autoloader.values.ceiling import HotFunction
 from autoloader.values.contract import Contract, Padding
 from autoloader.values.decode import Stored
 
@@ -248,6 +249,9 @@ class DatasetFacts(Stored):
     """What is counted beside examples and bytes."""
     collated_example_bytes: float | None = None
     """Bytes that an example has in a collated batch; None where none was collated."""
+    hot: tuple[HotFunction, ...] = ()
+    """Functions that carry the time of reading, the heaviest first; empty: none were
+    looked for."""
     random_share: float = 1.0
     """Part of the examples that differ when they are read again, where any does."""
 

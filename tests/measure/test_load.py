@@ -96,6 +96,25 @@ def test_bytes_read_are_those_of_a_process_and_its_children(tmp_path: Path) -> N
     assert after.from_storage >= before.from_storage
 
 
+def test_bytes_that_are_read_while_the_meter_runs_are_in_the_load(
+    tmp_path: Path,
+) -> None:
+    """What was read before is not, and a child's are."""
+    file = tmp_path / "data"
+    file.write_bytes(bytes(3_000_000))
+    file.read_bytes()
+    meter = LoadMeter()
+    subprocess.run(
+        [sys.executable, "-Sc", f"open({str(file)!r}, 'rb').read()"], check=True
+    )
+
+    load = meter.stop()
+
+    if load.read_bytes is None:
+        pytest.skip("this system does not tell")
+    assert 3_000_000 <= load.read_bytes < 6_000_000
+
+
 def test_nothing_is_told_of_a_process_that_is_gone(tmp_path: Path) -> None:
     """Nor where there is no /proc."""
     assert file_bytes(1, tmp_path) is None

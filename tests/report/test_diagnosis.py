@@ -5,7 +5,6 @@ from typing import Any
 
 from autoloader.diagnosis import Diagnosis
 from autoloader.report.console import print_diagnosis
-from autoloader.report.diagnosis import short_seconds
 from autoloader.values.diagnosis import (
     BatchCost,
     Breakdown,
@@ -119,10 +118,3 @@ def test_no_content_of_the_users_is_in_the_object() -> None:
         "id", "access_s", "access_cpu_s", "transform_s", "transform_cpu_s",
         "read_bytes", "example_bytes",
     }  # fmt: skip
-
-
-def test_short_times_keep_their_digits() -> None:
-    """An example may take microseconds."""
-    assert [short_seconds(value) for value in (12e-6, 0.0034, 1.5)] == [
-        "12 us", "3.4 ms", "1.5 s",
-    ]  # fmt: skip

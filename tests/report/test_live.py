@@ -98,7 +98,7 @@ def test_a_search_of_all_configs_shows_how_many_are_done() -> None:
 
     assert begun.endswith("2 of 9 configs")
     assert later.endswith("5 of 9 configs, about 9 m 00 s left")
-    assert finish.endswith("1 m 30 s left")
+    assert finish.endswith("1 m 33 s left")
 
 
 def test_the_race_is_shown_against_the_target() -> None:

@@ -9,11 +9,11 @@ from tests.fakes import FakeClock
 
 
 def test_half_is_kept_for_the_finish_and_three_tenths_in_any_case() -> None:
-    """A search ends at one of them, whatever is open yet."""
+    """A search ends at one of them, and three seconds before, whatever is open yet."""
     budget = Budget(180.0, FakeClock(1000.0), 1000.0)
 
-    assert budget.search_end == pytest.approx(1090.0)
-    assert budget.search_limit == pytest.approx(1126.0)
+    assert budget.search_end == pytest.approx(1087.0)
+    assert budget.search_limit == pytest.approx(1123.0)
     assert budget.end == pytest.approx(1180.0)
 
 
@@ -55,3 +55,17 @@ def test_all_examples_are_verified_where_that_takes_a_small_part_of_the_budget(
     found = budget.examples_to_verify(rate, scope)
 
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("total_s", "kept_s"), [(20.0, 1.2), (30.0, 1.8), (180.0, 3.0), (3600.0, 3.0)]
+)
+def test_passes_over_free_examples_keep_few_seconds(
+    total_s: float, kept_s: float
+) -> None:
+    """Those of the search: the race has as much as before."""
+    budget = Budget(total_s, FakeClock(0.0), 0.0)
+
+    assert budget.ceilings_s == pytest.approx(kept_s)
+    kept_for_all_s = total_s * FINISH_SHARE + kept_s
+    assert budget.end - budget.search_end == pytest.approx(kept_for_all_s)

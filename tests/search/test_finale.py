@@ -1,6 +1,7 @@
 """What fails at the end of a study loses its speed, and is told with its reason."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -219,7 +220,11 @@ def test_the_likely_choice_is_verified_before_the_race(kit: Kit) -> None:
 
     assert result.choice.config == FOUR
     assert kit.phases[0] == ("verification", FOUR.describe())
-    assert [name for name, _ in kit.phases] == ["verification", "race"]
+    assert [name for name, _ in kit.phases] == [
+        "verification",
+        "race",
+        "ceiling",
+    ]
 
 
 def test_what_fails_before_the_race_is_not_raced(kit: Kit) -> None:
@@ -229,7 +234,12 @@ def test_what_fails_before_the_race_is_not_raced(kit: Kit) -> None:
     result = kit.finish()
 
     assert FOUR not in raced(result)
-    assert [name for name, _ in kit.phases] == ["verification", "verification", "race"]
+    assert [name for name, _ in kit.phases] == [
+        "verification",
+        "verification",
+        "race",
+        "ceiling",
+    ]
 
 
 def test_the_users_own_config_is_raced_however_slow_it_is(kit: Kit) -> None:
@@ -278,3 +288,40 @@ def test_a_race_has_as_many_finalists_as_six_rounds_fit(
     finale = kit.finale(budget_s=budget_s)
 
     assert list(finale._fitting([FOUR, TWO, ZERO])) == expected
+
+
+def test_the_fastest_is_read_over_free_examples(kit: Kit) -> None:
+    """Once, and its outcome keeps it; the choice tells nothing more."""
+    result = kit.finish(Target(share_of_best=0.5))
+
+    read = [item for kind, item in kit.runner.calls if kind == "ceiling"]
+    assert result.choice.config == TWO
+    assert read == [FOUR]
+    assert kit.record[FOUR].ceiling is not None
+    assert kit.record[TWO].ceiling is None
+
+
+def test_a_pass_over_free_examples_that_fails_takes_nothing_away(kit: Kit) -> None:
+    """A collate_fn may refuse to see the same examples again."""
+    kit.runner.failing_ceiling = CRASH
+
+    result = kit.finish()
+
+    assert result.choice.config == FOUR
+    assert kit.record[FOUR].status is Status.MEASURED
+    assert kit.record[FOUR].ceiling is None
+
+
+def test_no_ceiling_is_read_when_the_time_is_up(kit: Kit) -> None:
+    """What was promised is kept."""
+    kit.finish(budget_s=0.001)
+
+    assert "ceiling" not in {kind for kind, _ in kit.runner.calls}
+
+
+def test_where_no_workers_are_fastest_workers_are_looked_at_first(kit: Kit) -> None:
+    """What keeps them from gaining is seen with them only."""
+    finale = kit.finale()
+    choice = replace(finale.run().choice, config=ZERO, best=ZERO)
+
+    assert finale._to_look_at(choice) == [FOUR, ZERO]

@@ -23,12 +23,12 @@ def test_every_config_is_proposed_once_the_simplest_first() -> None:
 
 
 def test_the_finish_has_its_share_however_long_the_search_took() -> None:
-    """Twenty minutes of search leave race and verification half of three."""
+    """Twenty minutes of search leave race and verification half of three, no less."""
     now = 0.0
     budget = Budget(180.0, lambda: now, 0.0)
     now = 1200.0
 
     finish = budget.for_the_finish()
 
-    assert finish.left_s == 180.0 * FINISH_SHARE
+    assert finish.left_s == 180.0 * FINISH_SHARE + budget.ceilings_s
     assert finish.spent_s == 1200.0

@@ -3,11 +3,12 @@
 from typing import Any
 
 from autoloader.measure.planning import wave_plan
-from autoloader.trial.readings import reading_of
+from autoloader.trial.readings import ceiling_of, memory_of, reading_of
 from autoloader.values.config import LoaderConfig
 from autoloader.values.job import PassOrder
-from autoloader.values.outcome import Failure, Reading
+from autoloader.values.outcome import Failure, MemoryReading, Reading
 from tests.fakes import a_scope
+from tests.measure.ceilings import ceiling
 
 LOAD = {
     "own_cpu": 1.0,
@@ -64,3 +65,23 @@ def test_what_did_not_all_arrive_has_no_speed() -> None:
     assert isinstance(found, Failure)
     assert found.message == "16 of 24 examples arrived"
     assert found.log == "trials/0001-timed"
+
+
+def test_what_was_weighed_is_kept_whole() -> None:
+    """All that the pass told; the event's name is none of it."""
+    known = MemoryReading(
+        full_queue_bytes=5,
+        epoch_end_bytes=(6, 7),
+        queued_bytes=1,
+        queue_was_full=True,
+        resident_bytes=9,
+    )
+
+    assert memory_of({"event": "result", **known.to_dict()}) == known
+
+
+def test_a_pass_over_free_examples_is_kept_whole() -> None:
+    """All that the pass told; the event's name is none of it."""
+    known = ceiling(2_000)
+
+    assert ceiling_of({"event": "result", **known.to_dict()}) == known
