@@ -104,7 +104,7 @@ def name_limit(seen: Observed) -> Limit:
     cached = seen.cached
     name, evidence, ceiling = found
     if seen.is_disturbed and not seen.waits_alone:
-        evidence += f"; other programs had {seen.taken_cpus:.2f} CPUs"
+        evidence += f"; other programs had {seen.most_taken_cpus:.2f} CPUs"
         evidence += "" if ceiling is None else ": no ceiling is told"
         ceiling = None
     return Limit(
@@ -167,6 +167,7 @@ def _loader_itself(seen: Observed) -> _Found | None:
     collate_s, sent_s = stages.get("collate", 0.0), stages.get("hand-over", 0.0)
     name = LimitName.COLLATE if collate_s > sent_s else LimitName.HANDOVER
     by = _workers(cached.num_workers)
+    most = max(ceiling, rate) if _is_all(seen) else None
     told = (
         f"{format_rate(rate)} examples/s were read with {_workers(seen.fastest)}, and "
         f"{format_rate(ceiling)} with {by} where examples are free"
@@ -174,12 +175,21 @@ def _loader_itself(seen: Observed) -> _Found | None:
     if not cached.num_workers:  # which collates only: nothing is handed over
         cost_s = seen.costs.collate_cpu_s or 0.0
         evidence = f"{told}; collate takes {format_cost(cost_s)} of CPU time an example"
-        return LimitName.COLLATE, evidence, max(ceiling, rate)
+        return LimitName.COLLATE, evidence, most
     evidence = (
         f"{told}; of an example's CPU time, collate takes {format_cost(collate_s)} "
         f"beyond a copy, copy and hand-over {format_cost(sent_s)}"
     )
-    return name, evidence, max(ceiling, rate)
+    return name, evidence, most
+
+
+def _is_all(seen: Observed) -> bool:
+    """Whether more workers are known to gain nothing: none are left, or no CPUs are."""
+    return (
+        seen.fastest >= seen.most_workers
+        or seen.used_cpus >= BUSY * seen.cpus
+        or _level_from(seen.rates) is not None
+    )
 
 
 def _cpus(seen: Observed) -> _Found | None:

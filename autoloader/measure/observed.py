@@ -100,10 +100,19 @@ class Observed:
         return median(map(taken_cpu, self.readings[self.fastest]))
 
     @property
+    def most_taken_cpus(self) -> float:
+        """CPU seconds a second that others had, at the worst number of workers."""
+        if self.machine_cpus is None:
+            return 0.0
+        return max(
+            median(map(taken_cpu, found)) for found in self.readings.values() if found
+        )
+
+    @property
     def is_disturbed(self) -> bool:
-        """Whether others had so much that nothing is a quiet machine's."""
+        """Whether others had so much that numbers of workers cannot be compared."""
         cpus = self.machine_cpus
-        return cpus is not None and self.taken_cpus > BUSY_SHARE * cpus
+        return cpus is not None and self.most_taken_cpus > BUSY_SHARE * cpus
 
     @property
     def left_cpus(self) -> float:

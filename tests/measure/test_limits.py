@@ -42,7 +42,10 @@ def test_a_loader_that_is_no_faster_with_free_examples_is_its_own_limit() -> Non
     """Hand-over where that costs more than collate; the CPUs do not matter then."""
     heavy = costs(reading_cpu_s=0.0001, handover_cpu_s=0.0006, takeover_cpu_s=0.0009)
     seen = observed(
-        reading(960, workers=4, cpu=2.0), of=heavy, ceilings=(ceiling(1_000),)
+        reading(940, workers=2, cpu=1.9),
+        reading(960, workers=4, cpu=2.0),
+        of=heavy,
+        ceilings=(ceiling(1_000),),
     )
 
     limit = name_limit(seen)
@@ -389,3 +392,19 @@ def test_a_tenth_of_what_more_workers_could_gain_is_nothing(
     )
 
     assert name_limit(seen).name is name
+
+
+def test_a_ceiling_of_one_worker_is_not_that_of_many() -> None:
+    """CPUs are idle, and nobody looked at what more workers collate."""
+    heavy = costs(reading_cpu_s=0.0001, collate_cpu_s=0.003)
+    alone = reading(320, workers=1, cpu=1.0)
+    cached = (ceiling(325, workers=1, collate_s=0.003),)
+
+    limit = name_limit(observed(alone, of=heavy, ceilings=cached))
+    level = name_limit(
+        observed(alone, reading(310, workers=4, cpu=1.0), of=heavy, ceilings=cached)
+    )
+
+    assert limit.name is level.name is LimitName.COLLATE
+    assert limit.ceiling_examples_per_s is None
+    assert level.ceiling_examples_per_s == pytest.approx(325)
