@@ -2,6 +2,7 @@
 
     AutoloaderError           exit 70  a bug of ours, unless a class below says else
     ├── UsageError            exit 2   flags, SPEC, study file, paths
+    │   └── StepError         exit 2   the training step fails, not the dataset
     ├── DataError             exit 1   the data is wrong, or every trial failed
     ├── DatasetError          exit 3   the dataset fails by itself, in one process
     ├── TargetNotMetError     exit 4   no config reaches the target
@@ -38,6 +39,10 @@ class UsageError(AutoloaderError):
     """A flag, SPEC, study file or path cannot be used as it was given."""
 
     exit_code = 2
+
+
+class StepError(UsageError):
+    """The training step that was named cannot be imported, or raises."""
 
 
 class DataError(AutoloaderError):

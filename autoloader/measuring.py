@@ -12,18 +12,24 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from autoloader.errors import UsageError
 from autoloader.measure.throughput import epoch_rate
-from autoloader.search.budget import REFERENCE_SHARE, Budget
+from autoloader.search.budget import (
+    MEASURED_LOOPS_SHARE,
+    REFERENCE_SHARE,
+    Budget,
+)
 from autoloader.search.comparison import LOOKS
 from autoloader.search.contenders import Contender, contenders_of
+from autoloader.search.loops import TOLD_ROUNDS
 from autoloader.search.measure_folder import make_measure_folder, write_study
 from autoloader.search.record import Record
 from autoloader.search.side_by_side import SideBySide, read_side_by_side
 from autoloader.search.stopwatch import PASS_SHARE, Stopwatch
 from autoloader.search.trials import run_trial
+from autoloader.stepping import Stepping
 from autoloader.trial.aftercare import make_tmp, remove_folder
 from autoloader.trial.reference import read_reference
 from autoloader.trial.runner import ProcessRunner
@@ -36,7 +42,10 @@ from autoloader.values.scope import ScopeRequest, SourceSpec
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from autoloader.search.comparison import Comparison, NamedRound
+    from autoloader.child.stages import Stage
+    from autoloader.search.comparison import Comparison
+    from autoloader.search.loops import Loops
+    from autoloader.search.watcher import MeasureWatcher
     from autoloader.trial.hosting import Isolation
     from autoloader.values.machine import Machine
 
@@ -52,6 +61,8 @@ class MeasureRequest:
     """What the user asked for."""
 
     source: SourceSpec
+    step: str | None = None
+    """SPEC of the training step, whose loops are read too; None: there is none."""
     configs: tuple[str, ...] = ()
     """Configs as text, the baseline first; what one or none leaves out is added."""
     batch_size: int | None = None
@@ -100,6 +111,8 @@ class MeasureResult:
     """The rounds; None where fewer than two configs could be measured."""
     comparison: Comparison | None
     """What they say; None where fewer than two configs are left."""
+    loops: Loops | None = None
+    """Training loops; None: there is no step, or nothing could be measured."""
     why_fresh: str | None
     """Why passes had fresh processes; None where they were forked, or not by choice."""
     study: Path
@@ -116,34 +129,6 @@ class MeasureResult:
             and self.side_by_side.rounds.stopped_because == "all_rounds"
         )
         return "settled" if is_done or self.comparison.is_settled else "undecided"
-
-
-class MeasureWatcher(Protocol):
-    """Told what goes on; prints it, or not."""
-
-    def on_phase(self, name: str, detail: str) -> None:
-        """A phase begins."""
-        ...
-
-    def on_tick(self, stage: str, done: int) -> None:
-        """The running pass stands at this stage with so many units done."""
-        ...
-
-    def on_entered(self, contenders: tuple[Contender, ...]) -> None:
-        """It is known who is compared."""
-        ...
-
-    def on_trial(self, contender: Contender) -> None:
-        """A config is gated, weighed and read for the first time."""
-        ...
-
-    def on_outcome(self, contender: Contender, outcome: Outcome) -> None:
-        """That came to its end."""
-        ...
-
-    def on_round(self, number: int, rates: NamedRound) -> None:
-        """A round came to its end."""
-        ...
 
 
 def measure(
@@ -190,6 +175,8 @@ class _Measuring:
     tmp: Path
     budget: Budget
     stack: ExitStack
+    stepping: Stepping | None = None
+    """None: there is no training step."""
     measured: dict[str, Measured] = field(default_factory=dict)
 
     def run(self) -> MeasureResult:
@@ -208,6 +195,7 @@ class _Measuring:
             contenders=contenders,
         )
         self.watcher.on_entered(contenders)
+        self._time_step(reference, contenders)
         runner = self._start_runner(reference)
         stopwatch = self._stopwatch(runner, reference, len(contenders))
         for contender in contenders:
@@ -222,6 +210,7 @@ class _Measuring:
             measured=tuple(self.measured.values()),
             side_by_side=found,
             comparison=found.comparison() if found is not None and has_two else None,
+            loops=self._loops(),
             why_fresh=runner.why_fresh if is_chosen else None,
             study=self.folder,
             seconds=self.budget.clock() - self.budget.begun,
@@ -246,11 +235,12 @@ class _Measuring:
                 request=replace(self.request.scope, time_limit_s=limit_s),
                 folder=str(logs),
                 largest_batch=_largest_batch(self.request),
+                step=self.request.step,
             ),
             logs=logs,
             tmp=self.tmp,
             hang_after_s=self.request.policy.hang_after_s,
-            on_tick=lambda stage, done: self.watcher.on_tick(stage.words, done),
+            on_tick=self._on_tick,
         )
 
     def _start_runner(self, reference: Reference) -> ProcessRunner:
@@ -262,7 +252,7 @@ class _Measuring:
             isolation=self.request.isolation,
             policy=self.request.policy,
             memory_bytes=self.request.memory_bytes,
-            on_tick=lambda stage, done: self.watcher.on_tick(stage.words, done),
+            on_tick=self._on_tick,
         )
         self.stack.enter_context(runner)
         return runner
@@ -302,15 +292,56 @@ class _Measuring:
         if len(names) < 2:
             return None
         self.watcher.on_phase("rounds", ", ".join(names))
-        has_end = self.request.budget_s is not None
+        reserved_s = 0.0 if self.stepping is None else self.stepping.reserved_s
         return read_side_by_side(
             lambda name: self._read(stopwatch, name),
             names,
             rounds=self.request.rounds,
-            deadline=self.budget.end if has_end else math.inf,
+            deadline=self._end() - reserved_s,
             clock=self.budget.clock,
             on_round=self.watcher.on_round,
         )
+
+    def _time_step(
+        self, reference: Reference, contenders: tuple[Contender, ...]
+    ) -> None:
+        """Time the training step alone, where there is one."""
+        if self.request.step is None:
+            return
+        self.stepping = Stepping(
+            step=self.request.step,
+            request=self.request,
+            reference=reference,
+            machine=self.machine,
+            folder=self.folder,
+            tmp=self.tmp,
+            stack=self.stack,
+            budget=self.budget,
+            on_phase=self.watcher.on_phase,
+            on_tick=self._on_tick,
+            share=MEASURED_LOOPS_SHARE,
+        )
+        self.stepping.consume(contenders[0].config.batch_size)
+
+    def _loops(self) -> Loops | None:
+        """Read training loops of what was measured, in rounds of their own."""
+        configs = [
+            item.contender.config for item in self.measured.values() if item.has_speed
+        ]
+        if self.stepping is None or not configs:
+            return None
+        asked = self.request.rounds
+        looks = TOLD_ROUNDS if asked is None else (asked,)
+        return self.stepping.race(
+            configs, self.record, looks=looks, deadline=self._end()
+        )
+
+    def _end(self) -> float:
+        """Return the time of the clock at which the last round should end."""
+        return math.inf if self.request.budget_s is None else self.budget.end
+
+    def _on_tick(self, stage: Stage, done: int) -> None:
+        self.watcher.on_tick(stage.words, done)
 
     def _read(self, stopwatch: Stopwatch, name: str) -> float | None:
         """Take the reading of a round; None where the pass failed."""

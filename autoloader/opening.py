@@ -119,6 +119,7 @@ class Opening:
                 folder=str(self.folder.reference()),
                 largest_batch=max(sizes) if sizes else None,
                 profiled=True,
+                step=self.request.step,
             ),
             logs=self.folder.reference(),
             tmp=self.tmp,

@@ -35,6 +35,8 @@ class TuneRequest:
     target: Target
     out: Path
     """File that the recommendation goes to."""
+    step: str | None = None
+    """SPEC of the training step; None: rates are of loaders alone."""
     scope: ScopeRequest = field(default_factory=ScopeRequest)
     space: SpaceRequest = field(default_factory=SpaceRequest)
     budget_s: float = 180.0

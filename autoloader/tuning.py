@@ -22,6 +22,7 @@ from autoloader.search.exploration import Exploration, Stop
 from autoloader.search.finale import Finale, Result
 from autoloader.search.folder import StudyFolder, StudyKey, StudyState
 from autoloader.search.passed_over import by_reason
+from autoloader.search.rates import rates_of
 from autoloader.search.reasons import nothing_left, nothing_measured
 from autoloader.search.record import Record
 from autoloader.search.space import Space, SpaceRequest, incumbents
@@ -29,6 +30,7 @@ from autoloader.search.stopwatch import PASS_SHARE, Stopwatch
 from autoloader.search.strategy import InOrder, Strategy
 from autoloader.search.study import Study
 from autoloader.search.watcher import Extent
+from autoloader.stepping import Stepping
 from autoloader.trial.aftercare import make_tmp, remove_folder
 from autoloader.trial.runner import ProcessRunner
 from autoloader.tune_values import TuneRequest, TuneResult
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from autoloader.child.stages import Stage
     from autoloader.export.recommendation import Recommendation
     from autoloader.search.watcher import Watcher
     from autoloader.values.job import Reference
@@ -57,6 +60,7 @@ def tune(
 
     Raises:
         UsageError: something asked for cannot be done; nothing was started.
+        StepError: the training step fails.
         DatasetError: the dataset fails by itself.
         DataError: not one config could be measured, or none is left in the end.
         StoredFileError: a file of the study cannot be read or written.
@@ -72,6 +76,7 @@ def tune(
         isolation=request.isolation,
         policy=request.policy,
         memory_bytes=request.target.memory_bytes if request.is_memory_asked else None,
+        step=request.step,
     )
     folder = StudyFolder(request.folder.absolute(), key)
     with refusals_named(folder.path), ExitStack() as stack:
@@ -106,12 +111,17 @@ class _Tuning:
     stack: ExitStack
     target: Target
     is_finished: bool = False
+    stepping: Stepping | None = None
+    """None: there is no training step."""
+    allowed: tuple[LoaderConfig, ...] = ()
+    """What may be chosen."""
     passed_over: list[tuple[LoaderConfig, str]] = field(default_factory=list)
 
     def run(self) -> TuneResult:
         begun = self.budget.begun
         opened = self._open()
         reference, space = opened.reference, opened.state.space
+        self.stepping = self._time_step(reference, space)
         runner = self._start_runner(reference)
         stopwatch = self._stopwatch(runner, reference)
         strategy = self._strategy(reference, space)
@@ -158,6 +168,28 @@ class _Tuning:
         self.stack.callback(self._note_state, opened.state)
         return opened
 
+    def _time_step(self, reference: Reference, space: Space) -> Stepping | None:
+        """Time the training step alone, which says what keeps it fed."""
+        if self.request.step is None:
+            return None
+        stepping = Stepping(
+            step=self.request.step,
+            request=self.request,
+            reference=reference,
+            machine=self.machine,
+            folder=self.folder.path,
+            tmp=self.tmp,
+            stack=self.stack,
+            budget=self.budget,
+            on_phase=self._on_phase,
+            on_tick=self._on_tick,
+            cpus=_share_of_cpus(self.machine, self.request.ranks),
+        )
+        sizes, ranks = space.batch_size, self.request.ranks
+        self.target = stepping.time_alone(self.target, sizes, ranks=ranks)
+        self.watcher.on_target(self.target)
+        return stepping
+
     def _start_runner(self, reference: Reference) -> ProcessRunner:
         runner = ProcessRunner(
             self.request.source,
@@ -168,7 +200,7 @@ class _Tuning:
             cpus=_share_of_cpus(self.machine, self.request.ranks),
             policy=self.request.policy,
             memory_bytes=self._target_of_a_rank().memory_bytes,
-            on_tick=lambda stage, done: self.watcher.on_tick(stage.words, done),
+            on_tick=self._on_tick,
         )
         self.stack.enter_context(runner)
         return runner
@@ -188,7 +220,7 @@ class _Tuning:
     def _strategy(self, reference: Reference, space: Space) -> Strategy:
         own = _user_config(reference)
         is_free = self.request.space == SpaceRequest()  # nothing speaks against it
-        return Strategy.of(
+        strategy = Strategy.of(
             space,
             CostModel.of(
                 reference.facts, reference.scope, self.machine, self.request.ranks
@@ -197,10 +229,14 @@ class _Tuning:
             seed=self.request.scope.seed,
             also=[own] if own is not None and is_free else [],
         )
+        self.allowed = tuple(strategy.configs)
+        return strategy if self.stepping is None else self.stepping.narrow(strategy)
 
     def _search(self, stopwatch: Stopwatch, space: Space, strategy: Strategy) -> Stop:
         target, is_exhaustive = self._target_of_a_rank(), self.request.is_exhaustive
         first = incumbents(space, facts=stopwatch.facts)
+        if self.stepping is not None:
+            first = self.stepping.with_neighbours(first, strategy)
         extent = self._extent(strategy, first) if is_exhaustive else None
         count = len(space.configs()) if extent is None else extent.configs
         self.watcher.on_phase("search", f"{count} configs", self.budget, extent)
@@ -252,6 +288,9 @@ class _Tuning:
         space: Space,
         strategy: Strategy,
     ) -> Result:
+        measured = rates_of(self.record.outcomes)
+        if not any(config in measured for config in strategy.configs):
+            strategy = replace(strategy, configs=self.allowed)  # what is left of them
         finale = Finale(
             stopwatch=stopwatch,
             record=self.record,
@@ -263,10 +302,9 @@ class _Tuning:
             scope=reference.scope,
             budget=self.budget,
             verify=self.request.verify,
-            on_phase=lambda name, detail: self.watcher.on_phase(
-                name, detail, self.budget
-            ),
+            on_phase=self._on_phase,
             on_round=self.watcher.on_round,
+            reserved_s=0.0 if self.stepping is None else self.stepping.reserved_s,
         )
         result = finale.run()
         if result.choice.best is None:
@@ -276,7 +314,10 @@ class _Tuning:
                 lost=result.lost,
                 memory_bytes=self._target_of_a_rank().memory_bytes,
             )
-        return result
+        if self.stepping is None:
+            return result
+        end = self.budget.end
+        return self.stepping.finish(finale, result, allowed=self.allowed, deadline=end)
 
     def _write(
         self,
@@ -320,6 +361,12 @@ class _Tuning:
             examples_per_s=None if rate is None else rate / ranks,
             memory_bytes=None if memory is None else memory // ranks,
         )
+
+    def _on_phase(self, name: str, detail: str) -> None:
+        self.watcher.on_phase(name, detail, self.budget)
+
+    def _on_tick(self, stage: Stage, done: int) -> None:
+        self.watcher.on_tick(stage.words, done)
 
     def _pass_over(self, config: LoaderConfig, why: str) -> None:
         self.passed_over.append((config, why))

@@ -97,3 +97,10 @@ def in_short(items: Sequence[object], most: int) -> str:
     shown = ", ".join(str(item) for item in items[:most])
     more = len(items) - most
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def format_percent(share: float) -> str:
+    """Return a share (0-1) as `0.4 %` or `62 %`."""
+    percent = round(share * 100, 1) + 0.0  # which has no sign where it is nothing
+    digits = 0 if abs(percent) >= 10 or percent == round(percent) else 1
+    return f"{percent:.{digits}f} %"

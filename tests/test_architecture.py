@@ -23,6 +23,7 @@ STOREYS: tuple[frozenset[str], ...] = (
             "measuring",
             "opening",
             "retuning",
+            "stepping",
             "tune_values",
             "tuning",
         }

@@ -10,6 +10,7 @@ from autoloader.errors import AutoloaderError, did_you_mean
 TREE = {
     "AutoloaderError": 70,
     "UsageError": 2,
+    "StepError": 2,
     "DataError": 1,
     "DatasetError": 3,
     "TargetNotMetError": 4,

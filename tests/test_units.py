@@ -10,6 +10,7 @@ from autoloader.errors import UsageError
 from autoloader.units import (
     format_bytes,
     format_cost,
+    format_percent,
     format_rate,
     format_seconds,
     in_short,
@@ -163,3 +164,13 @@ def test_a_long_list_is_told_by_its_first_items() -> None:
 def test_a_short_time_is_said_in_the_unit_that_fits(seconds: float, text: str) -> None:
     """From a second on it is told as others are."""
     assert format_cost(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.0, "0 %"), (-1e-12, "0 %"), (0.0042, "0.4 %"), (0.05, "5 %"), (0.626, "63 %"),
+     (1.0, "100 %")],
+)  # fmt: skip
+def test_a_share_is_shown_in_percent(share: float, text: str) -> None:
+    """Small ones with a tenth."""
+    assert format_percent(share) == text

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from autoloader.child.epochs import EpochCalls
     from autoloader.child.loader import LoaderParts
     from autoloader.child.stages import StageBoard
+    from autoloader.child.stepping import NamedStep
     from autoloader.values.config import LoaderConfig
     from autoloader.values.job import PassOrder
     from autoloader.values.scope import DatasetFacts, Scope
@@ -41,6 +42,8 @@ class TrialContext:
     """What training calls before each epoch."""
     threads_of_imports: int
     """Threads that a process has once the user's module is imported."""
+    step: NamedStep | None = None
+    """The training step; None: there is none."""
 
     @property
     def size(self) -> int:

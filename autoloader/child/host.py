@@ -32,6 +32,7 @@ from autoloader.child.source import load_source
 from autoloader.child.stacks import announce_stacks
 from autoloader.child.stages import Stage, StageBoard
 from autoloader.child.stagewise import run_stages
+from autoloader.child.stepping import NamedStep, load_step
 from autoloader.child.wire import receive, send
 from autoloader.errors import AutoloaderError, StoredFileError
 from autoloader.files import refusals_named
@@ -122,8 +123,10 @@ class _Host:
         threads_of_imports: int,
         torch_threads: int,
         calls: EpochCalls,
+        step: NamedStep | None,
     ) -> None:
         self._calls = calls
+        self._step = step
         self._parts = parts
         self._facts = facts
         self._scope = scope
@@ -139,6 +142,8 @@ class _Host:
         torch_threads = torch.get_num_threads()
         torch.set_num_threads(1)
         board.enter(Stage.IMPORTING)
+        named = opening.get("step")
+        step = None if named is None else load_step(named)
         threads = [1]  # those that imports alone make; more come from the dataset
 
         def count_threads() -> None:
@@ -158,6 +163,7 @@ class _Host:
             threads[0],
             torch_threads,
             EpochCalls.of(parts.dataset, opening["scope"]["on_epoch"]),
+            step,
         )
 
     def why_not_fork(self) -> str | None:
@@ -232,6 +238,7 @@ class _Host:
             host_pid,
             self._calls,
             self._threads_of_imports,
+            self._step,
         )
         result = _result_of(context, logs)
         send(self._answers, result)

@@ -1,7 +1,7 @@
 """The passes of a trial, each in a process of its own: which is which, and the share.
 
-The gate's pass is `child.gate`, the timed one `child.timing`, the probe
-`child.probing`, the one that weighs `child.weighing`.
+The gate's pass is `child.gate`, the timed one `child.timing`, those with the training
+step `child.stepping`, the probe `child.probing`, the one that weighs `child.weighing`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from autoloader.child.ceiling import ceiling_pass
 from autoloader.child.gate import gate_pass
 from autoloader.child.probing import probe_pass
 from autoloader.child.stages import Stage
+from autoloader.child.stepping import consumer_pass, step_pass
 from autoloader.child.stream import StreamLimits, as_worker, ledger_of, read_pass
 from autoloader.child.timing import timed_pass
 from autoloader.child.weighing import memory_pass
@@ -36,6 +37,10 @@ def run_pass(context: TrialContext) -> dict[str, Any]:
             return memory_pass(context)
         case "probe":
             return probe_pass(context)
+        case "step":
+            return step_pass(context)
+        case "consumer":
+            return consumer_pass(context)
         case "share":
             return share_pass(context)
         case other:

@@ -34,6 +34,7 @@ from autoloader.child.rereading import PROBED, edited_in_place
 from autoloader.child.seeding import seed_all
 from autoloader.child.source import load_source
 from autoloader.child.stages import Stage, StageBoard
+from autoloader.child.stepping import load_step
 from autoloader.child.stream_reference import run_stream_reference
 from autoloader.child.units import UnitCounter
 from autoloader.errors import DatasetError
@@ -58,11 +59,14 @@ def run_reference(order: ReferenceOrder, board: StageBoard) -> dict[str, Any]:
 
     Raises:
         UsageError: the dataset, label or number of examples cannot be used.
+        StepError: the training step cannot be imported.
         DatasetError: reading an example raises, the same example changes, a contract is
             broken, or no batch can be put together.
     """
     torch.set_num_threads(1)
     board.enter(Stage.IMPORTING)
+    if order.step is not None:  # told now, not when the first trials are done
+        load_step(order.step)
     with ExitStack() as stack:
         access = stack.enter_context(AccessWatch([Path(order.folder)]))
         parts = LoaderParts.of(load_source(order.source))

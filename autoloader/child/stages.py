@@ -37,6 +37,7 @@ class Stage(IntEnum):
     HANDING_OVER = 16
     PINNING = 17
     TRANSFERRING = 18
+    STEPPING = 19
 
     @property
     def words(self) -> str:

@@ -163,6 +163,16 @@ def _add_timed_scope(group: argparse._ArgumentGroup) -> None:
     )
 
 
+def add_step(group: argparse._ActionsContainer) -> None:
+    """Add the flag that names the training step."""
+    group.add_argument(
+        "--step",
+        metavar="SPEC",
+        help="training step: module:function or file.py:function, called with each "
+        "batch; or a class, made once, whose object is; loops with it are timed too",
+    )
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the gate's strictness and of the output."""
     group = parser.add_argument_group("output")
@@ -194,6 +204,18 @@ def source_of(args: argparse.Namespace) -> SourceSpec:
     check_spec("--dataset", args.dataset)
     arguments = tuple(_argument(text) for text in args.arg)
     return SourceSpec(spec=args.dataset, arguments=arguments)
+
+
+def step_of(args: argparse.Namespace) -> str | None:
+    """Return the SPEC of the training step; None where none was given.
+
+    Raises:
+        UsageError: it has no attribute, or its file or module does not exist.
+    """
+    if args.step is not None:
+        check_spec("--step", args.step)
+    spec: str | None = args.step
+    return spec
 
 
 def check_spec(flag: str, spec: str) -> None:

@@ -46,6 +46,7 @@ def add_parser(commands: Any) -> None:
         metavar="SIZE",
         help="most that a config may take; default: 80 %% of what is left",
     )
+    arguments.add_step(parser)
     arguments.add_scope(parser)
     effort = parser.add_argument_group("effort")
     effort.add_argument(
@@ -108,6 +109,7 @@ def _request(args: argparse.Namespace) -> MeasureRequest:
     rounds = arguments.count("--rounds", args.rounds, LEAST_ROUNDS)
     found = {
         "source": arguments.source_of(args),
+        "step": arguments.step_of(args),
         "configs": tuple(settings_text(text) for text in args.config),
         "batch_size": arguments.count("--batch-size", args.batch_size),
         "scope": arguments.scope_of(args),

@@ -31,8 +31,8 @@ def flags_of(
 ) -> list[str]:
     """Return the command line that a study file stands for.
 
-    A relative path in `dataset`, `on-epoch`, `unit` or `contract` is relative to the
-    file.
+    A relative path in `dataset`, `step`, `on-epoch`, `unit` or `contract` is relative
+    to the file.
 
     Args:
         path: the study file.
@@ -113,7 +113,7 @@ def _flag(key: str, value: Any, action: argparse.Action, path: Path) -> Iterator
         yield f"{name}={','.join(_text(key, item, path) for item in value)}"
         return
     text = _text(key, value, path)
-    if key in {"dataset", "on-epoch"}:
+    if key in {"dataset", "on-epoch", "step"}:
         text = _beside(text, path)
     if key == "contract":
         text = str(path.parent / text)

@@ -38,10 +38,11 @@ def add_parser(commands: Any) -> None:
     target.add_argument(
         "--target",
         default="95%",
-        metavar="RATE|SHARE",
-        help="examples a second of the whole machine (2000), or a share of the fastest "
-        "config (95%%, the default)",
+        metavar="RATE|SHARE|step",
+        help="examples a second of the whole machine (2000), a share of the fastest "
+        "config (95%%, the default), or what keeps --step fed (step)",
     )
+    arguments.add_step(target)
     target.add_argument(
         "--memory",
         metavar="SIZE",
@@ -102,6 +103,7 @@ def run(args: argparse.Namespace) -> int:
     check_surroundings(weighs=True)
     args = _with_study_file(args)
     request = _request(args)
+    _check_step_is_there(request)
     from autoloader.files import check_writable
 
     check_writable(request["out"])
@@ -162,6 +164,7 @@ def _request(args: argparse.Namespace) -> dict[str, Any]:
     from autoloader.search.space import SpaceRequest
     from autoloader.values.target import Target
 
+    step = arguments.step_of(args)
     Target.parse(args.target)
     verify = arguments.count_or_all("--verify", args.verify)
     scope = arguments.scope_of(args)
@@ -169,6 +172,7 @@ def _request(args: argparse.Namespace) -> dict[str, Any]:
         scope = replace(scope, examples="all")
     return {
         "source": arguments.source_of(args),
+        "step": step,
         "target": args.target,
         "memory_bytes": parse_bytes(args.memory) if args.memory else None,
         "out": Path(args.out),
@@ -192,6 +196,19 @@ def _request(args: argparse.Namespace) -> dict[str, Any]:
         "is_best_effort": args.best_effort,
         "policy": arguments.policy_of(args),
     }
+
+
+def _check_step_is_there(request: dict[str, Any]) -> None:
+    """Check what flags and study file say together.
+
+    Raises:
+        UsageError: a step is to be kept fed, and there is none.
+    """
+    from autoloader.values.target import Target
+
+    if request["step"] is None and Target.parse(request["target"]).is_of_step:
+        msg = "--target step needs the training step, and there is no --step"
+        raise UsageError(msg, hint="--step train.py:step, called with each batch")
 
 
 def _cautions(machine: Any, args: argparse.Namespace) -> list[tuple[str, str | None]]:

@@ -16,6 +16,7 @@ from autoloader.export.limit_section import limit_section
 from autoloader.export.needs_section import needs_section
 from autoloader.export.recommendation import SCHEMA, Recommendation
 from autoloader.export.scope_section import rates_in_units, scope_section
+from autoloader.export.step_section import step_section
 from autoloader.measure.intervals import Interval, median
 from autoloader.measure.throughput import (
     end_s,
@@ -95,6 +96,7 @@ def recommend(evidence: Evidence) -> Recommendation:
             "measured": _measured(evidence),
             "compared": _compared(evidence),
             "knobs": _knobs(evidence),
+            **_step(evidence),
             "verified": _verified(evidence),
             "cautions": cautions_of(evidence),
             "contract": _contract(evidence),
@@ -314,6 +316,8 @@ def _verified(evidence: Evidence) -> dict[str, Any] | None:
 
 
 def _limit(evidence: Evidence) -> dict[str, Any] | None:
+    loops = evidence.result.loops
+    step_rate = 0.0 if loops is None else loops.step_examples_per_s
     return limit_section(
         evidence.chosen,
         evidence.outcomes,
@@ -322,6 +326,7 @@ def _limit(evidence: Evidence) -> dict[str, Any] | None:
         workers=evidence.space.num_workers,
         machine_cpus=float(evidence.machine.logical_cpus),
         hot=evidence.reference.facts.hot,
+        step_s=1 / step_rate if step_rate else None,
     )
 
 
@@ -333,6 +338,29 @@ def _needs(evidence: Evidence) -> dict[str, Any]:
         outcomes=evidence.outcomes,
         memory=evidence.result.memory,
     )
+
+
+def _step(evidence: Evidence) -> dict[str, Any]:
+    """Return the section of training loops; nothing where there is no step."""
+    loops, choice = evidence.result.loops, evidence.result.choice
+    if loops is None:
+        return {}
+    named = {
+        "pytorch_default": evidence.default_config,
+        "yours": evidence.user_config,
+        "fastest": loops.standings().best,
+        "chosen": choice.config,
+    }
+    rates = {
+        item.config: median([epoch_rate(reading) for reading in race_readings(item)])
+        for item in evidence.outcomes
+        if item.readings
+    }
+    judged = "fastest" if choice.config is None else "chosen"
+    section = step_section(
+        loops, named, judged=judged, base="pytorch_default", loader_rates=rates
+    )
+    return {"step": section}
 
 
 def _scope(evidence: Evidence) -> dict[str, Any]:

@@ -32,7 +32,7 @@ SCHEMA = 1
 
 _SECTIONS = (
     "schema", "dataset", "dataloader", "target", "measured", "compared", "knobs",
-    "verified", "cautions", "limit", "needs", "scope", "contract", "machine",
+    "step", "verified", "cautions", "limit", "needs", "scope", "contract", "machine",
     "versions", "study",
 )  # fmt: skip
 

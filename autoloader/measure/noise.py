@@ -5,6 +5,7 @@ slow reading on a quiet machine is a reading.
 """
 
 from autoloader.values.outcome import Reading
+from autoloader.values.step import StepReading
 
 BUSY_SHARE = 0.15
 """Part of the CPUs that others may take before a reading counts as disturbed."""
@@ -14,16 +15,16 @@ IDLE_SHARE = 0.10
 CPUs idle was not short of them."""
 
 
-def taken_cpu(reading: Reading) -> float:
+def taken_cpu(reading: Reading | StepReading) -> float:
     """Return the CPU seconds a second that others had: programs and hypervisor."""
     return reading.foreign_cpu + reading.stolen_cpu
 
 
-def is_spoiled(reading: Reading, cpus: float) -> bool:
+def is_spoiled(reading: Reading | StepReading, cpus: float) -> bool:
     """Whether others took CPUs that the pass was short of.
 
     Args:
-        reading: of a timed pass.
+        reading: of a timed pass, or of one with the training step.
         cpus: logical CPUs of the machine.
     """
     taken = taken_cpu(reading)

@@ -47,6 +47,10 @@ START_S = 0.06
 before any was seen. With nothing to read, 1 to 8 forked workers of a process with torch
 loaded took 58 to 90 ms each, the least of 25 epochs on two cores in use by others."""
 
+FIRST_STEPS = 1
+"""Least steps of a training loop before its clock runs: the first builds the model.
+What libraries do at the next is over with the waves that warm up."""
+
 _SHORTER = ((2, 4), (2, 3), (2, 2), (1, 2), (1, 1))
 """Waves of warm-up and window, each pair tried where the one before takes too long."""
 
@@ -106,6 +110,29 @@ def plan_pass(
     if is_cold:
         return replace(plan, epochs=1)
     return replace(plan, epochs=_epochs(config, batches, batch_s, plan, limit_s, known))
+
+
+def loop_plan(config: LoaderConfig, *, batch_s: float, limit_s: float) -> PassPlan:
+    """Return what a pass with the training step reads: whole waves, within the limit.
+
+    Args:
+        config: what feeds the step.
+        batch_s: seconds from batch to batch of that loop, as far as they are known.
+        limit_s: seconds that a pass should not exceed.
+    """
+    plan = _long_enough(config, batch_s, limit_s)
+    if plan.total * batch_s > limit_s:
+        plan = _shortened(config.num_workers, batch_s, limit_s)
+    return plan
+
+
+def loop_pass_s(config: LoaderConfig, *, batch_s: float, limit_s: float) -> float:
+    """Return the seconds that such a pass takes, its first, untimed steps with it.
+
+    Arguments are those of `loop_plan`.
+    """
+    plan = loop_plan(config, batch_s=batch_s, limit_s=limit_s)
+    return batch_s * (plan.total + max(config.num_workers, FIRST_STEPS))
 
 
 def expected_example_s(

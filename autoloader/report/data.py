@@ -78,6 +78,8 @@ class TuneReport:
     """What limits, and what no setting exceeds; None: nothing was seen."""
     advice: tuple[str, ...]
     """What may help beside the settings."""
+    step: dict[str, Any] | None
+    """Section of the recommendation file; None where there is no training step."""
     next_step: str | None
     """What to do now."""
     duration: str
@@ -134,6 +136,7 @@ class TuneReport:
             limit=limit_words(found.get("limit")),
             advice=advice_words(found.get("limit")),
             limit_section=found.get("limit"),
+            step=found.get("step"),
             next_step=sentences.next_step(result),
             duration=sentences.duration(result),
             seconds=result.seconds,
@@ -162,6 +165,7 @@ class TuneReport:
             "configs": [row.to_dict() for row in self.rows],
             "verified": self.verified,
             "limit": self.limit_section,
+            "step": self.step,
             "scope": self.scope,
             "trials": self.trials,
             "failed": [trial.to_dict() for trial in self.failed],

@@ -50,9 +50,10 @@ class LiveView(Framed):
     ) -> None:
         self._console = console_on(stream)
         self._progress = Progress(target)
-        heading = heading_of(dataset, target.describe(), sentences.resources(machine))
+        self._dataset, self._resources = dataset, sentences.resources(machine)
+        self._heading = heading_of(dataset, target.describe(), self._resources)
         self._region = Region(
-            self._console, lambda: draw(self._progress, heading), clock
+            self._console, lambda: draw(self._progress, self._heading), clock
         )
 
     def on_phase(
@@ -86,6 +87,12 @@ class LiveView(Framed):
         """Show how the finalists stand."""
         del number  # rounds are counted from their rates
         self._progress.on_round(rates)
+        self._region.redraw()
+
+    def on_target(self, target: Target) -> None:
+        """Show what is wanted, once a step was timed."""
+        self._progress.target = target
+        self._heading = heading_of(self._dataset, target.describe(), self._resources)
         self._region.redraw()
 
     def on_caution(self, message: str, hint: str | None) -> None:

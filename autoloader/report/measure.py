@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from autoloader.export.evidence import versions
 from autoloader.export.scope_section import scope_section
+from autoloader.export.step_section import step_section
 from autoloader.measure.intervals import median
 from autoloader.measure.noise import taken_cpu
 from autoloader.report.failed import FailedTrial
@@ -104,6 +105,9 @@ class MeasureReport:
     """Why the rounds ended; None where there were none."""
     units: str | None
     """Rates in what the user counts; None where nothing is."""
+    step: dict[str, Any] | None
+    """Training loops, as a recommendation has them, by the configs' letters; None:
+    there is no step, or nothing could be measured."""
     scope: str
     """What the rates are of."""
     scope_section: dict[str, Any]
@@ -143,6 +147,7 @@ class MeasureReport:
             looks=() if found is None else found.rounds.looks,
             stopped_because=stopped,
             units=_units(result, rows),
+            step=_step(result, rows),
             scope=scope_words(result.reference.scope, result.reference.facts),
             scope_section=scope_section(
                 result.source,
@@ -189,6 +194,7 @@ class MeasureReport:
             "confidence": 1 - RUN_ERROR,
             "indifference": INDIFFERENCE,
             "hint": self.hint,
+            "step": self.step,
             "scope": self.scope_section,
             "cautions": [caution.to_dict() for caution in self.cautions],
             "machine": self.machine.to_dict(),
@@ -288,3 +294,17 @@ def _units(result: MeasureResult, rows: tuple[MeasureRow, ...]) -> str | None:
         )
         said.append(f"{unit.name}/s: {', '.join(rates)}")
     return "; ".join(said) or None
+
+
+def _step(result: MeasureResult, rows: tuple[MeasureRow, ...]) -> dict[str, Any] | None:
+    """Return the training loops by the letters of their configs."""
+    if result.loops is None:
+        return None
+    named = {item.contender.name: item.contender.config for item in result.measured}
+    rates = {row.config: row.rate.median for row in rows if row.rate is not None}
+    base = next((row.name for row in rows if row.is_baseline), "A")
+    fastest = result.loops.standings().best
+    judged = next((name for name in named if named[name] == fastest), base)
+    return step_section(
+        result.loops, named, judged=judged, base=base, loader_rates=rates
+    )

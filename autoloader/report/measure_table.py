@@ -14,6 +14,7 @@ from rich.text import Text
 
 from autoloader.report import sentences
 from autoloader.report.cleaning import clean
+from autoloader.report.loop_rows import loops_table, step_words
 from autoloader.report.measure import multiple
 from autoloader.report.table import labelled, with_hint
 from autoloader.search.comparison import PairVerdict
@@ -47,6 +48,8 @@ def draw(report: MeasureReport) -> RenderableType:
     parts.append(_speeds(report))
     if any(row.has_speed for row in report.rows):
         parts.append(_times(report))
+    if report.step is not None:
+        parts.append(loops_table(report.step, report.baseline or "-"))
     parts.append(labelled(_statements(report)))
     if report.failed:
         parts.append(labelled(_failed(report)))
@@ -186,8 +189,10 @@ def _failed(report: MeasureReport) -> Iterator[tuple[Text, Text]]:
 
 
 def _facts(report: MeasureReport) -> Iterator[tuple[Text, Text]]:
+    step = () if report.step is None else step_words(report.step)
     facts = (
         ("sure", report.certainty),
+        *step,
         ("data", report.data),
         ("rounds", report.rounds),
         ("units", report.units),

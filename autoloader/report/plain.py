@@ -53,6 +53,9 @@ class QuietView(Unframed):
     def on_round(self, number: int, rates: Round) -> None:
         """A round of the race came to its end."""
 
+    def on_target(self, target: Target) -> None:
+        """It is known what is wanted."""
+
     def on_caution(self, message: str, hint: str | None) -> None:
         """Something is worth knowing."""
 
@@ -136,6 +139,11 @@ class PlainView(QuietView):
         self._columns += [config for config in rates if config not in self._columns]
         read = "  ".join(_cell(rates, config) for config in self._columns)
         _write(self._stream, f"round {number}: {read} examples/s")
+
+    def on_target(self, target: Target) -> None:
+        """Write what is wanted, once a step was timed."""
+        if target.is_of_step:
+            _write(self._stream, f"target: {target.describe()}")
 
     def on_caution(self, message: str, hint: str | None) -> None:
         """Write what is worth knowing."""

@@ -62,8 +62,8 @@ def verdict(result: TuneResult) -> str:
 def bound(result: TuneResult) -> str | None:
     """Return what the chosen config delivers at least; None where none is chosen."""
     chosen, standings = result.result.choice.config, result.result.standings
-    if chosen is None or standings is None:
-        return None
+    if chosen is None or standings is None or standings.target.is_of_step:
+        return None  # what was judged is a loop then, and told with the step
     low = standings[chosen].ratio_low
     if low is None:
         return None

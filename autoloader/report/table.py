@@ -13,6 +13,7 @@ from rich.text import Text
 
 from autoloader.report import sentences
 from autoloader.report.cleaning import clean
+from autoloader.report.loop_rows import loops_table, step_words
 from autoloader.units import format_bytes, format_rate
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ _VERDICT_STYLES = {"met": "chosen", "not_met": "bad", "undecided": "doubt"}
 def draw(report: TuneReport) -> RenderableType:
     """Return the whole report: cautions, verdict, table, failed trials, facts."""
     parts: list[RenderableType] = [_verdict(report), _table(report.rows)]
+    if report.step is not None:
+        parts.append(loops_table(report.step, "default"))
     if report.cautions:
         parts.insert(0, _cautions(report))
     if report.failed:
@@ -156,8 +159,10 @@ def _failed(report: TuneReport) -> RenderableType:
 
 
 def _facts(report: TuneReport) -> RenderableType:
+    step = () if report.step is None else step_words(report.step)
     facts = (
         ("speed", report.bound),
+        *step,
         ("data", report.verification),
         ("scope", report.scope_words),
         ("search", report.search),

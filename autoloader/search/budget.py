@@ -25,6 +25,16 @@ LEAST_FINISH_SHARE = 0.3
 VERIFY_SHARE = 0.08
 """Part of the budget for one config's verification; two are verified."""
 
+LOOPS_SHARE = 0.12
+"""Part of the budget for training loops, where there is a step, that are only told:
+some rounds of PyTorch's default and the choice."""
+
+MEASURED_LOOPS_SHARE = 0.4
+"""The same where given configs are compared, each of which has a loop."""
+
+CHOICE_LOOPS_SHARE = 0.28
+"""The same where a choice rests on them: it is raced again, in loops."""
+
 WHOLE_SHARE = 0.15
 """The same where all examples fit into it. Of 600 examples a tune of 20 s verified 248,
 and recommended workers that lose one of the others: what can be proven is."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from autoloader.search.budget import Budget
+    from autoloader.search.loops import Loops
     from autoloader.search.standings import Round, Standings
     from autoloader.search.stopwatch import Stopwatch
     from autoloader.search.strategy import Strategy
@@ -69,6 +70,8 @@ class Result:
     lost: tuple[Outcome, ...] = ()
     """What came of configs that had been measured, and failed in the race or in their
     verification, in that order."""
+    loops: Loops | None = None
+    """Training loops; None: there is no step."""
 
     @property
     def recommended(self) -> LoaderConfig:
@@ -123,6 +126,8 @@ class Finale:
     """Examples of the whole verification; None: what the budget allows."""
     on_phase: Callable[[str, str], None]
     on_round: Callable[[int, Round], None]
+    reserved_s: float = 0.0
+    """Seconds that are kept for training loops, after the race."""
     _excluded: dict[LoaderConfig, Outcome] = field(default_factory=dict)
     _verified: dict[LoaderConfig, Verdict] = field(default_factory=dict)
     _memory: dict[LoaderConfig, MemoryReading] = field(default_factory=dict)
@@ -156,7 +161,7 @@ class Finale:
                     standings=standings,
                     verified=self._verified,
                     memory=self._memory,
-                    lost=tuple(self._excluded.values()),
+                    lost=self.lost,
                 )
             for config in unverified:
                 self._verify(config)
@@ -200,6 +205,17 @@ class Finale:
             return [] if best is None else [best]
         served = next((config for config in ranked if config.num_workers), None)
         return [best] if served is None else [served, best]
+
+    def verify_whole(self, config: LoaderConfig) -> bool:
+        """Verify a config that something else chose; return whether it may be used."""
+        if config not in self._verified and config not in self._excluded:
+            self._verify(config)
+        return config in self._verified
+
+    @property
+    def lost(self) -> tuple[Outcome, ...]:
+        """What came of configs that failed in race or verification."""
+        return tuple(self._excluded.values())
 
     def _to_verify(self, choice: Choice) -> list[LoaderConfig]:
         """Return the choice, and the fastest, of which a share may be wanted."""
@@ -255,9 +271,9 @@ class Finale:
         return tuple(dict.fromkeys(kept))
 
     def _race_end(self) -> float:
-        """Return when the race must end: a verification and ceilings follow it."""
+        """Return when the race must end: verification, ceilings, loops follow it."""
         kept_s = self._longest_verification_s + self.budget.ceilings_s
-        return self.budget.end - kept_s
+        return self.budget.end - kept_s - self.reserved_s
 
     def _verify_examples(self, rate: float) -> int:
         if self.verify is not None:
@@ -366,6 +382,7 @@ class Finale:
             verdict=verdict or outcome.verdict,
             failure=failure,
             readings=(),
+            loops=(),
         )
         self._excluded[outcome.config] = lost
         self.record.add(lost)

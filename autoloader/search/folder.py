@@ -1,7 +1,7 @@
 """The study's folder: which study it is, and how far it has come.
 
-A study is the same when dataset source, scope, space, policy, machine, software and the
-memory that was asked for are.
+A study is the same when dataset source, scope, space, policy, machine, software, the
+memory that was asked for and the training step are.
 `study.json` says which; outcomes lie beside it (`search.record`). Each key has a folder
 of its own, so that nothing of another study is ever mixed in.
 """
@@ -67,6 +67,8 @@ class StudyKey:
     memory_bytes: int | None
     """What processes may take, where that was asked for: what was refused under one
     budget says little of another. None: what the machine leaves."""
+    step: str | None = None
+    """SPEC of the training step; None: there is none."""
 
     @classmethod
     def of(
@@ -80,11 +82,14 @@ class StudyKey:
         isolation: str,
         policy: GatePolicy,
         memory_bytes: int | None = None,
+        step: str | None = None,
     ) -> Self:
         """Return the key of a study that is about to run in the working folder."""
         specs = {"--dataset": source.spec}
         if scope.on_epoch is not None:
             specs["--on-epoch"] = scope.on_epoch
+        if step is not None:
+            specs["--step"] = step
         specs |= {f"--unit {unit.name}": unit.spec for unit in scope.units}
         return cls(
             source=source,
@@ -97,12 +102,14 @@ class StudyKey:
             isolation=isolation,
             policy=policy,
             memory_bytes=memory_bytes,
+            step=step,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parts by name, passwords left out: a new one changes nothing."""
         scope = self.scope.to_dict()
         scope.pop("time_limit_s")
+        with_step = {} if self.step is None else {"step": self.step}
         return {
             "source": as_kept(self.source).to_dict(),
             "code": dict(self.code),
@@ -114,6 +121,7 @@ class StudyKey:
             "isolation": self.isolation,
             "policy": self.policy.to_dict(),
             "memory_bytes": self.memory_bytes,
+            **with_step,  # a study without one is what it was before there were any
         }
 
     @property

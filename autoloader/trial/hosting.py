@@ -40,6 +40,7 @@ class HostKeeper:
         cpus: CPUs that trials may use; None: all of them.
         book: where sessions are noted.
         hang_after_s: what the user says of a hang; None: nothing.
+        step: SPEC of the training step; None: passes have none.
     """
 
     def __init__(
@@ -51,7 +52,9 @@ class HostKeeper:
         cpus: int | None,
         book: SessionBook,
         hang_after_s: float | None = None,
+        step: str | None = None,
     ) -> None:
+        self._step = step
         self._source = source
         self._reference = reference
         self._wanted = isolation
@@ -102,6 +105,7 @@ class HostKeeper:
                 "scope": self._reference.scope.to_dict(),
                 "board": str(logs / "stage"),
                 "cpus": self._cpus,
+                "step": self._step,
             }
         )
         return self._await_ready(host, board, order, logs)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from autoloader.values.ceiling import CeilingReading
 from autoloader.values.outcome import Failure, MemoryReading, Reading
+from autoloader.values.step import StepReading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,3 +65,30 @@ def ceiling_of(answer: Mapping[str, Any]) -> CeilingReading:
     names = {item.name for item in fields(CeilingReading)}
     known = {name: value for name, value in answer.items() if name in names}
     return CeilingReading.from_dict(known)
+
+
+def step_reading_of(
+    answer: Mapping[str, Any],
+    *,
+    epoch_examples: int | None,
+    utilisation: float | None = None,
+) -> StepReading:
+    """Return the reading of a pass with the training step.
+
+    Args:
+        answer: what it told.
+        epoch_examples: length of the user's real epoch; None: not known, or it was the
+            step alone.
+        utilisation: of the accelerators meanwhile; None: not told.
+    """
+    known = {
+        key: value for key, value in answer.items() if key not in {"event", "load"}
+    }
+    return StepReading.from_dict(
+        {
+            **known,
+            **answer["load"],
+            "epoch_examples": epoch_examples,
+            "utilisation": utilisation,
+        }
+    )

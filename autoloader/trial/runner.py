@@ -34,7 +34,13 @@ from autoloader.trial.logs import death, last_number, stopped, tidy, who_is
 from autoloader.trial.readings import ceiling_of, memory_of, reading_of
 from autoloader.trial.reference import error_of
 from autoloader.trial.unfinished import note_unfinished
-from autoloader.trial.watchdog import ChildHung, ChildStopped, patience_with
+from autoloader.trial.watchdog import (
+    STALL_S,
+    STEP_STALL_S,
+    ChildHung,
+    ChildStopped,
+    patience_with,
+)
 from autoloader.values.gate import GatePolicy
 from autoloader.values.job import PassOrder, PassPlan, Reference
 from autoloader.values.outcome import Failure, Verdict
@@ -62,6 +68,7 @@ class ProcessRunner:
         policy: what refuses a config, and when it counts as hung.
         memory_bytes: what host, trial, workers and queue may take; None: no limit.
         on_tick: told stage and count of the running pass.
+        step: SPEC of the training step, for passes with it; None: there is none.
     """
 
     def __init__(
@@ -76,8 +83,10 @@ class ProcessRunner:
         policy: GatePolicy | None = None,
         memory_bytes: int | None = None,
         on_tick: Tick | None = None,
+        step: str | None = None,
     ) -> None:
         self._policy = policy or GatePolicy()
+        self._stall_s = STALL_S if step is None else STEP_STALL_S
         self._reference = reference
         self._folder = folder
         self._tmp = tmp
@@ -94,6 +103,7 @@ class ProcessRunner:
             cpus=cpus,
             book=self._book,
             hang_after_s=self._policy.hang_after_s,
+            step=step,
         )
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._book.sweep()
@@ -290,7 +300,10 @@ class ProcessRunner:
             self._keeper.drop()
             return self._retry_fresh(order, logs, board)
         patience = patience_with(
-            order.config, self._reference.facts, hang_after_s=self._policy.hang_after_s
+            order.config,
+            self._reference.facts,
+            hang_after_s=self._policy.hang_after_s,
+            least_s=self._stall_s,
         )
         guard = MemoryGuard(self._memory_bytes, host_pid=host.pid)
         host.order({"order": order.to_dict(), "board": str(logs / "stage")})

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 STALL_S = 30.0
 """Least time without progress that counts as a hang of a pass."""
 
+STEP_STALL_S = 300.0
+"""The same of a pass with a training step, which may build and compile its model."""
+
 STALL_BATCHES = 20
 """A hang is no sooner than this many batches' worth of reading in one process."""
 
@@ -116,7 +119,11 @@ class Patience:
 
 
 def patience_with(
-    config: LoaderConfig, facts: DatasetFacts, *, hang_after_s: float | None
+    config: LoaderConfig,
+    facts: DatasetFacts,
+    *,
+    hang_after_s: float | None,
+    least_s: float = STALL_S,
 ) -> Patience:
     """Return the patience with a pass.
 
@@ -124,12 +131,14 @@ def patience_with(
         config: its settings.
         facts: how long an example takes, and how workers are started.
         hang_after_s: what the user says; None: nothing.
+        least_s: least time without progress that counts as a hang, where they say
+            nothing.
     """
     stall_s = hang_after_s
     if stall_s is None:
         batch_s = facts.example_s * (config.batch_size or facts.batch_examples)
         sharing = max(1, config.num_workers)
-        stall_s = max(STALL_S, STALL_BATCHES * batch_s * sharing)
+        stall_s = max(least_s, STALL_BATCHES * batch_s * sharing)
     starts_afresh = config.num_workers > 0 and facts.start_method != "fork"
     starting_s = STARTING_S + STARTING_WORKER_S * config.num_workers
     return Patience(

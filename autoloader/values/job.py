@@ -32,6 +32,8 @@ class ReferenceOrder(Stored):
     """Largest batch size asked for, which an epoch must be able to fill; None: none."""
     profiled: bool = False
     """Whether functions that carry the reading are looked for, once all was read."""
+    step: str | None = None
+    """SPEC of the training step, which must be there; None: there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +62,8 @@ class PassOrder(Stored):
 
     kind: str
     """`gate`, `timed`, `memory`, `ceiling` (examples are free), `share` (what one
-    worker's share begins with), or `probe` (whether it comes to its end)."""
+    worker's share begins with), `probe` (whether it comes to its end), `step` (with the
+    training step), or `consumer` (the step alone, on batches that are ready)."""
     config: LoaderConfig
     """Settings of the loader."""
     logs: str
@@ -85,6 +88,8 @@ class PassOrder(Stored):
     """Epoch of which it is read (share)."""
     places: tuple[int, ...] | None = None
     """Places in the scope's list that are read (probe); None: all of them."""
+    limit_s: float | None = None
+    """Seconds that the step alone is run for at most (consumer); None: no limit."""
     in_process: bool = False
     """Whether the host runs the pass itself instead of forking for it."""
 

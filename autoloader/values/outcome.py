@@ -10,6 +10,7 @@ from typing import Literal, Self
 from autoloader.values.ceiling import CeilingReading
 from autoloader.values.config import LoaderConfig
 from autoloader.values.decode import Stored
+from autoloader.values.step import StepReading
 
 MAX_IDS = 10
 """Ids that a finding names; its count says how many there are."""
@@ -86,10 +87,11 @@ class Failure(Stored):
 
     kind: str
     """`crashed`, `hung`, `out_of_memory`, `worker_exception`, `start_failed`,
-    `throttled` (a store turns requests away), `disk_full` (the dataset wrote), ..."""
+    `step_exception`, `throttled` (a store turns requests away), `disk_full` (the
+    dataset wrote), ..."""
     phase: str
-    """Pass that it ended: `gate`, `timed`, `memory`, `ceiling`, `prediction`,
-    `reference`."""
+    """Pass that it ended: `gate`, `timed`, `memory`, `ceiling`, `step`, `consumer`,
+    `prediction`, `reference`."""
     message: str
     """What happened, in one sentence."""
     hint: str | None = None
@@ -221,12 +223,16 @@ class Outcome(Stored):
     """Memory pass; None where none was made."""
     ceiling: CeilingReading | None = None
     """Pass over examples that were free; None where none was made."""
+    loops: tuple[StepReading, ...] = ()
+    """Passes with the training step."""
     failure: Failure | None = None
     """Why it ended early; None where it did not."""
 
     def __post_init__(self) -> None:
         """Check that nothing wrong can ever have a speed."""
-        if self.readings and (self.verdict is None or not self.verdict.passed):
+        if (self.readings or self.loops) and (
+            self.verdict is None or not self.verdict.passed
+        ):
             msg = "a reading needs a passed verdict"
             raise ValueError(msg)
         if (self.status is Status.MEASURED) != bool(self.readings):

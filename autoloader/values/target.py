@@ -1,4 +1,4 @@
-"""What is wanted of a loader: a rate, and a limit of memory.
+"""What is wanted of a loader: a rate, or a step kept fed, and a limit of memory.
 
 Whether a config meets it is judged in `search.selection`, from readings.
 """
@@ -23,7 +23,7 @@ MEMORY_SHARE = 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Either an absolute rate or a share of the best config of the race."""
+    """An absolute rate, a share of the race's best config, or what a step takes."""
 
     examples_per_s: float | None = None
     """Wanted rate of the whole node; None where a share is wanted."""
@@ -31,6 +31,9 @@ class Target:
     """Wanted share (0-1] of the best config's rate; None where a rate is wanted."""
     memory_bytes: int | None = None
     """What host, trial, workers and queue may take together; None: no limit known."""
+    is_of_step: bool = False
+    """Whether the training step is to be kept fed: the rate is then what that takes of
+    a loader, and None until the step was timed."""
 
     def __post_init__(self) -> None:
         """Check that exactly one kind of target is named, and that it can be met."""
@@ -39,7 +42,10 @@ class Target:
             self.share_of_best,
             self.memory_bytes,
         )
-        if (rate is None) == (share is None):
+        if self.is_of_step and share is not None:
+            msg = "the target of a step is a rate, and no share of the best"
+            raise UsageError(msg)
+        if not self.is_of_step and (rate is None) == (share is None):
             msg = "a target is either a rate or a share of the best, not both"
             raise UsageError(msg)
         if rate is not None and not 0 < rate < math.inf:
@@ -54,11 +60,13 @@ class Target:
 
     @classmethod
     def parse(cls, text: str, *, memory_bytes: int | None = None) -> Self:
-        """Read `2000` (examples a second) or `95%` (of the best config).
+        """Read `2000` (examples a second), `95%` (of the best config), or `step`.
 
         Raises:
-            UsageError: neither form, or a number out of range.
+            UsageError: none of these, or a number out of range.
         """
+        if text.strip() == "step":
+            return cls(is_of_step=True, memory_bytes=memory_bytes)
         stripped = text.strip().replace("_", "").replace(",", "")
         percent = stripped.endswith("%")
         try:
@@ -68,7 +76,8 @@ class Target:
         in_range = 0 < number <= 100 if percent else 0 < number < math.inf
         if not in_range:
             msg = (
-                f"--target is a rate such as 2000 or a share such as 95%, got {text!r}"
+                "--target is a rate such as 2000, a share such as 95%, or step, got "
+                f"{text!r}"
             )
             raise UsageError(
                 msg, hint="a rate is in examples a second for the whole node"
@@ -92,16 +101,26 @@ class Target:
             "examples_per_s": self.examples_per_s,
             "share_of_best": self.share_of_best,
             "memory_bytes": self.memory_bytes,
+            "is_of_step": self.is_of_step,
         }
 
     def rate(self, best_examples_per_s: float) -> float:
-        """Return the wanted examples a second, given the best config's rate."""
+        """Return the wanted examples a second, given the best config's rate.
+
+        For a step that was not timed yet that is all of it.
+        """
         if self.share_of_best is not None:
             return self.share_of_best * best_examples_per_s
-        return self.examples_per_s or 0.0  # one of the two is named
+        if self.examples_per_s is None:
+            return best_examples_per_s
+        return self.examples_per_s
 
     def describe(self) -> str:
-        """Return `2,000 examples/s` or `95 % of the fastest`."""
+        """Return `2,000 examples/s`, `95 % of the fastest`, or that of a step."""
+        if self.is_of_step:
+            known = self.examples_per_s
+            rate = "" if known is None else f" ({format_rate(known)} examples/s)"
+            return f"what keeps the step fed{rate}"
         if self.share_of_best is not None:
             return f"{self.share_of_best * 100:g} % of the fastest"
         return f"{format_rate(self.examples_per_s or 0.0)} examples/s"

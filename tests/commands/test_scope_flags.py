@@ -118,3 +118,16 @@ def test_a_module_in_a_study_file_stays_a_module(tmp_path: Path) -> None:
     parser = build_parser().parse_args(["tune", "--dataset", "x:y"]).parser
 
     assert flags_of(file, parser) == ["--unit=tokens=data:count", "--unit=odd"]
+
+
+def test_a_step_in_a_study_file_lies_beside_it(tmp_path: Path) -> None:
+    """As the dataset does."""
+    file = tmp_path / "study.yaml"
+    file.write_text("dataset: data:train\nstep: train.py:step\ntarget: step\n")
+    parser = build_parser().parse_args(["tune", "--dataset", "x:y"]).parser
+
+    assert flags_of(file, parser) == [
+        "--dataset=data:train",
+        f"--step={tmp_path / 'train.py'}:step",
+        "--target=step",
+    ]

@@ -1,17 +1,22 @@
 """What the file says of a study beside the chosen config."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import yaml
 
 from autoloader.export.evidence import Evidence, recommend
+from autoloader.export.recommendation import load
 from autoloader.search.cost_model import CostModel
 from autoloader.search.passed_over import PassedOver
+from autoloader.search.selection import Choice
 from autoloader.search.space import Space
 from autoloader.values.scope import SourceSpec
 from autoloader.values.target import Target
 from tests.report.fakes import MACHINE, config, result
+from tests.search.looped import LoopTable, raced
 
 TARGET = Target(examples_per_s=1000)
 
@@ -106,3 +111,39 @@ def test_no_password_of_an_argument_is_in_the_file() -> None:
         "--arg options holds a password",
         "--arg db_password holds a password",
     ]
+
+
+def with_loops(table: LoopTable) -> Evidence:
+    """Return what the study came to, with training loops."""
+    found = evidence(SourceSpec(spec="data.py:train"))
+    return replace(found, result=replace(found.result, loops=raced(table)))
+
+
+def test_training_loops_stand_in_a_section_of_their_own(tmp_path: Path) -> None:
+    """The file is read back with it; loaders' rates stay where they were."""
+    default, chosen = config(0), config(4)
+    found = with_loops(LoopTable({default: (0.1,), chosen: (0.0,)}))
+
+    without = recommend(evidence(found.source)).data
+    written = recommend(found)
+    written.write(tmp_path / "autoloader.yaml")
+    read = load(tmp_path / "autoloader.yaml").data
+
+    assert "step" not in without
+    assert list(read["step"]["loops"]) == ["pytorch_default", "fastest", "chosen"]
+    assert read["step"]["loops"]["chosen"]["saved_share"] == pytest.approx(1 / 3)
+    assert read["step"]["limited_by"] == "step"
+    assert read["measured"]["epoch_rate"]["median"] == pytest.approx(1100, rel=0.02)
+
+
+def test_where_nothing_is_chosen_the_fastest_loop_says_what_limits() -> None:
+    """No loop is called chosen."""
+    default, fastest = config(0), config(4)
+    found = with_loops(LoopTable({default: (0.3,), fastest: (0.2,)}))
+    choice = Choice(config=None, state="not_met", best=fastest, reason="none feeds it")
+    found = replace(found, result=replace(found.result, choice=choice))
+
+    section = recommend(found).data["step"]
+
+    assert list(section["loops"]) == ["pytorch_default", "fastest"]
+    assert (section["judged"], section["limited_by"]) == ("fastest", "loader")

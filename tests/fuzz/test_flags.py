@@ -174,6 +174,6 @@ def test_a_wrong_flag_in_a_study_file_is_told_with_the_file(
     wrong = cli.main(["tune", "study.yaml"])
     right = cli.main(["tune", "--out", "right.yaml", "right.yaml"])
 
-    message = "the study file study.yaml: --target is a rate such as 2000 or a share"
+    message = "the study file study.yaml: --target is a rate such as 2000, a share "
     assert message in capsys.readouterr().err
     assert (wrong, right) == (2, TAKEN)

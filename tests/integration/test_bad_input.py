@@ -11,6 +11,8 @@ import pytest
 
 DATASETS = Path(__file__).parents[1] / "datasets.py"
 
+STEPS = DATASETS.with_name("steps.py")
+
 CASES = [
     (["tune"], 2, "tune needs --dataset SPEC or a study file", "autoloader tune --dataset"),
     (["tun"], 2, "there is no command 'tun'", "did you mean 'tune'?"),
@@ -33,8 +35,17 @@ CASES = [
     (["tune", "--dataset", "{data}:Honest", "--batch-size", "102"], 2,
      "--batch-size must be at most the 101 examples of an epoch, got 102", None),
     (["tune", "--dataset", "{data}:Honest", "--target", "abc"], 2,
-     "--target is a rate such as 2000 or a share such as 95%, got 'abc'",
+     "--target is a rate such as 2000, a share such as 95%, or step, got 'abc'",
      "a rate is in examples a second for the whole node"),
+    (["tune", "--dataset", "{data}:Honest", "--target", "step"], 2,
+     "--target step needs the training step, and there is no --step", "--step train.py:step"),
+    (["tune", "--dataset", "{data}:Honest", "--step", "{steps}:slw"], 2,
+     "{steps} has no attribute 'slw'", "did you mean 'slow'?"),
+    (["tune", "--dataset", "{data}:Honest", "--step", "no.py:step"], 2,
+     "there is no file no.py", None),
+    (["tune", "--dataset", "{data}:Honest", "--step", "{steps}:refuse", "--batch-size", "8"], 2,
+     "--step {steps}:refuse raised ValueError: expected 4 fields, got 2, at batch 1",
+     "a function is called with each batch"),
     (["tune", "--dataset", "{data}:Honest", "--out", "no/such/folder.yaml"], 2,
      "--out no/such/folder.yaml cannot be written: there is no folder {here}/no/such",
      "mkdir -p {here}/no/such"),
@@ -68,7 +79,7 @@ def test_bad_input_gets_a_clear_sentence_and_the_way_out(
     """Message and hint stand on stderr, nothing on stdout, nothing is left behind."""
     (tmp_path / "bad.yaml").write_text("batchsize: 8\n")
     (tmp_path / "training.py").write_text(TRAINING)
-    names = {"data": str(DATASETS), "here": str(tmp_path)}
+    names = {"data": str(DATASETS), "steps": str(STEPS), "here": str(tmp_path)}
 
     done = subprocess.run(
         [

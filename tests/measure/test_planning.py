@@ -12,6 +12,7 @@ from autoloader.measure.planning import (
     MOST_BATCHES,
     MOST_EPOCHS,
     is_too_short,
+    loop_plan,
     plan_pass,
     wave_plan,
 )
@@ -214,3 +215,16 @@ def test_a_short_limit_is_filled_by_batches_that_are_quickly_read() -> None:
 
     assert 0.8 < plan.total * 0.001 <= 0.9
     assert plan.steady_batches > 3 * plan.warm_batches
+
+
+def test_a_loop_is_read_in_whole_waves_within_the_limit() -> None:
+    """A second of window where batches are quick, fewer waves where they are slow."""
+    config = LoaderConfig.canonical(num_workers=2, batch_size=8)
+
+    quick = loop_plan(config, batch_s=0.01, limit_s=3.0)
+    usual = loop_plan(config, batch_s=0.1, limit_s=3.0)
+    slow = loop_plan(config, batch_s=1.0, limit_s=3.0)
+
+    assert quick.steady_batches * 0.01 >= LEAST_WINDOW_S
+    assert (usual.warm_batches, usual.steady_batches) == (4, 10)
+    assert (slow.warm_batches, slow.steady_batches, slow.tail_batches) == (2, 2, 2)

@@ -259,3 +259,16 @@ def test_a_check_is_one_line_that_is_drawn_again() -> None:
         lines = drawn_last(stream)
 
     assert lines == ["checking  2 workers, prefetch 2, batch 32  loading, 12 done"]
+
+
+def test_what_keeps_a_step_fed_is_shown_once_it_is_known() -> None:
+    """Rates are then held against it."""
+    stream = Terminal()
+
+    with live_view(stream) as view:
+        view.on_phase("search", "48 configs", BUDGET)
+        view.on_target(Target(is_of_step=True, examples_per_s=380.0))
+        view.on_outcome(measured(0, config(2), [500.0]))
+        lines = drawn_last(stream)
+
+    assert lines[1].startswith("target what keeps the step fed (380 examples/s), on ")

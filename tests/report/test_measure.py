@@ -32,6 +32,7 @@ from tests.report.fakes import (
     reading,
     refused,
 )
+from tests.search.looped import LoopTable, raced
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -457,3 +458,20 @@ def test_the_quiet_view_takes_every_event() -> None:
 
     assert isinstance(view, QuietMeasure)
     assert stream.getvalue() == ""
+
+
+def test_training_loops_have_a_table_of_their_own_by_letter() -> None:
+    """The fastest says what limits; JSON has the section of a recommendation."""
+    loops = raced(LoopTable({CONFIGS["A"]: (0.1,), CONFIGS["B"]: (0.0,)}))
+    found = replace(result({"A": 200.0, "B": 520.0}), loops=loops)
+
+    lines = printed(found).splitlines()
+    told = MeasureReport.of(found).to_dict()["step"]
+
+    assert any(line.startswith("training loop") for line in lines)
+    assert any(
+        line.startswith("saved     33 %") and "B against A" in line for line in lines
+    )
+    assert (told["judged"], told["against"], told["limited_by"]) == ("B", "A", "step")
+    assert list(told["loops"]) == ["A", "B"]
+    assert MeasureReport.of(result({"A": 200.0})).to_dict()["step"] is None

@@ -141,3 +141,17 @@ def test_the_quiet_view_takes_every_event() -> None:
         view.on_outcome(measured(0, config(0), [412.3]))
         view.on_round(1, {config(0): 412.3})
         view.on_caution("message", None)
+
+
+def test_what_keeps_a_step_fed_is_told_once_it_is_known() -> None:
+    """Another target was told in the first line."""
+    stream = io.StringIO()
+    wanted = Target(is_of_step=True)
+
+    with PlainView(stream, dataset="d", target=wanted, machine=MACHINE) as view:
+        view.on_target(Target(share_of_best=0.95))
+        view.on_target(Target(is_of_step=True, examples_per_s=380.0))
+
+    first, last = stream.getvalue().splitlines()
+    assert "target what keeps the step fed, " in first
+    assert last == "target: what keeps the step fed (380 examples/s)"

@@ -425,3 +425,21 @@ def test_what_differs_in_a_dataset_is_one_sentence() -> None:
         "the fields of an example are not those that the study began with",
         "the settings of your DataLoader are not those that the study began with",
     ]
+
+
+def test_a_step_makes_another_study_and_its_code_belongs_to_it(tmp_path: Path) -> None:
+    """A study without one keeps the name that it had before there were steps."""
+    step = tmp_path / "train.py"
+    step.write_text("def step(batch): ...\n")
+    without, with_step = a_key(), a_key(step=f"{step}:step")
+
+    step.write_text("def step(batch): batch.sum()\n")
+    changed = a_key(step=f"{step}:step")
+
+    assert "step" not in without.to_dict()
+    names = {key.folder_name for key in (without, with_step, changed)}
+    assert len(names) == 3
+    (differs,) = key_differences(with_step.to_dict(), changed.to_dict())
+    assert differs.sentence == "the code of --step has changed"
+    (given,) = key_differences(without.to_dict(), a_key(step="train:step").to_dict())
+    assert given.sentence == "its step was not given, now 'train:step'"

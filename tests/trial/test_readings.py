@@ -3,7 +3,7 @@
 from typing import Any
 
 from autoloader.measure.planning import wave_plan
-from autoloader.trial.readings import ceiling_of, memory_of, reading_of
+from autoloader.trial.readings import ceiling_of, memory_of, reading_of, step_reading_of
 from autoloader.values.config import LoaderConfig
 from autoloader.values.job import PassOrder
 from autoloader.values.outcome import Failure, MemoryReading, Reading
@@ -85,3 +85,24 @@ def test_a_pass_over_free_examples_is_kept_whole() -> None:
     known = ceiling(2_000)
 
     assert ceiling_of({"event": "result", **known.to_dict()}) == known
+
+
+def test_a_step_reading_leaves_out_what_the_wire_adds() -> None:
+    """The rest is the reading, the load with it, and what only the parent knows."""
+    told = {
+        "event": "result",
+        "num_workers": 2,
+        "came_s": [0.1],
+        "done_s": [0.2],
+        "counts": [8],
+        "warm_batches": 0,
+        "steady_batches": 1,
+        "total_s": 0.2,
+        "has_device": True,
+        "load": LOAD,
+    }
+
+    found = step_reading_of(told, epoch_examples=64, utilisation=0.5)
+
+    assert (found.came_s, found.done_s, found.own_cpu) == ((0.1,), (0.2,), 1.0)
+    assert (found.epoch_examples, found.utilisation) == (64, 0.5)

@@ -10,6 +10,7 @@ from autoloader.child.stages import Stage
 from autoloader.measure.proc import ProcessStat
 from autoloader.trial import watchdog as subject
 from autoloader.trial.watchdog import (
+    STEP_STALL_S,
     ChildHung,
     ChildStopped,
     Patience,
@@ -438,3 +439,13 @@ def test_what_has_ended_is_none_of_ours(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(Path, "read_bytes", refuse)
 
     assert not is_ours(process(9))
+
+
+def test_a_step_has_more_patience_unless_the_user_says_so() -> None:
+    """It may compile its model at its first batch."""
+    config = LoaderConfig.canonical(num_workers=0, batch_size=8)
+
+    usual = patience_with(config, some_facts(), hang_after_s=None, least_s=STEP_STALL_S)
+    said = patience_with(config, some_facts(), hang_after_s=6.0, least_s=STEP_STALL_S)
+
+    assert (usual.stall_s, said.stall_s) == (STEP_STALL_S, 6.0)

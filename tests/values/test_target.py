@@ -1,6 +1,7 @@
 """What is wanted: read, checked, turned into a rate."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from autoloader.values.target import Target
         ("1e3", Target(examples_per_s=1000.0)),
         (" 95% ", Target(share_of_best=0.95)),
         ("100 %", Target(share_of_best=1.0)),
+        (" step ", Target(is_of_step=True)),
     ],
 )
 def test_a_target_is_a_rate_or_a_share(text: str, target: Target) -> None:
@@ -41,7 +43,7 @@ def test_what_is_neither_is_refused(text: str) -> None:
         Target.parse(text)
 
     assert str(caught.value) == (
-        f"--target is a rate such as 2000 or a share such as 95%, got {text!r}"
+        f"--target is a rate such as 2000, a share such as 95%, or step, got {text!r}"
     )
     assert caught.value.hint == "a rate is in examples a second for the whole node"
 
@@ -53,6 +55,10 @@ def test_what_is_neither_is_refused(text: str) -> None:
         (
             {"examples_per_s": 1.0, "share_of_best": 0.5},
             "a target is either a rate or a share of the best, not both",
+        ),
+        (
+            {"is_of_step": True, "share_of_best": 0.5},
+            "the target of a step is a rate, and no share of the best",
         ),
         ({"examples_per_s": 0.0}, "examples_per_s must be above 0, got 0"),
         ({"examples_per_s": float("nan")}, "examples_per_s must be above 0, got nan"),
@@ -76,7 +82,11 @@ def test_a_target_that_nothing_meets_cannot_be_built(
 
 @pytest.mark.parametrize(
     "target",
-    [Target(examples_per_s=2000.0), Target(share_of_best=0.95, memory_bytes=2**30)],
+    [
+        Target(examples_per_s=2000.0),
+        Target(share_of_best=0.95, memory_bytes=2**30),
+        Target(is_of_step=True),
+    ],
 )
 def test_a_target_comes_back_equal_from_plain_data(target: Target) -> None:
     """None is kept as None."""
@@ -110,3 +120,14 @@ def test_a_share_is_one_of_the_best_config() -> None:
 def test_a_target_is_described_in_words(target: Target, text: str) -> None:
     """The report repeats what was asked for."""
     assert target.describe() == text
+
+
+def test_what_a_step_takes_is_known_once_it_was_timed() -> None:
+    """Until then all there is counts as wanted."""
+    asked = Target(is_of_step=True)
+    timed = replace(asked, examples_per_s=380.0)
+
+    assert asked.rate(500.0) == 500.0
+    assert asked.describe() == "what keeps the step fed"
+    assert timed.rate(500.0) == 380.0
+    assert timed.describe() == "what keeps the step fed (380 examples/s)"
