@@ -164,7 +164,7 @@ def process_stat(pid: int, root: Path = Path("/")) -> ProcessStat | None:
     It is asked of all processes, over and over. `Path` interns each part of a path, and
     the table of interned words had grown by 2 to 4 MB after some hundred trials.
     """
-    text = read_kernel_text(f"{root}/proc/{pid}/stat")
+    text = read_kernel_text(f"{root / 'proc'}/{pid}/stat")
     return parse_stat(text, ticks_per_s=_ticks_per_s()) if text else None
 
 
