@@ -16,7 +16,7 @@ from autoloader.search.space import Space
 from autoloader.values.scope import SourceSpec
 from autoloader.values.target import Target
 from tests.report.fakes import MACHINE, config, result
-from tests.search.looped import LoopTable, raced
+from tests.search.looped import STEP_S, LoopTable, raced
 
 TARGET = Target(examples_per_s=1000)
 
@@ -134,6 +134,18 @@ def test_training_loops_stand_in_a_section_of_their_own(tmp_path: Path) -> None:
     assert read["step"]["loops"]["chosen"]["saved_share"] == pytest.approx(1 / 3)
     assert read["step"]["limited_by"] == "step"
     assert read["measured"]["epoch_rate"]["median"] == pytest.approx(1100, rel=0.02)
+
+
+def test_a_step_that_takes_less_than_a_loader_gives_is_the_limit() -> None:
+    """No setting of the loader makes it faster; without a step nothing says so."""
+    found = with_loops(LoopTable({config(0): (0.1,), config(4): (0.0,)}))
+
+    without = recommend(evidence(found.source)).data["limit"]
+    limit = recommend(found).data["limit"]
+
+    assert without["name"] != "consumer"
+    assert limit["name"] == "consumer"
+    assert limit["ceiling_examples_per_s"] == pytest.approx(8 / STEP_S)
 
 
 def test_where_nothing_is_chosen_the_fastest_loop_says_what_limits() -> None:
