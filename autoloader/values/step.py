@@ -48,6 +48,8 @@ class StepReading(Stored):
     """CPU seconds a second for which a CPU quota held them back."""
     storage_bytes: int | None = None
     """Bytes from storage; None where the system does not tell."""
+    read_bytes: int | None = None
+    """Bytes that read calls returned to trial and workers; None: not told."""
 
     def __post_init__(self) -> None:
         """Check that each batch has its moments."""

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from autoloader.measure.load import Load
 from autoloader.measure.planning import wave_plan
 from autoloader.trial.readings import ceiling_of, memory_of, reading_of, step_reading_of
 from autoloader.values.config import LoaderConfig
@@ -10,13 +11,14 @@ from autoloader.values.outcome import Failure, MemoryReading, Reading
 from tests.fakes import a_scope
 from tests.measure.ceilings import ceiling
 
-LOAD = {
-    "own_cpu": 1.0,
-    "foreign_cpu": 0.0,
-    "stolen_cpu": 0.0,
-    "throttled_cpu": 0.0,
-    "storage_bytes": None,
-}
+LOAD = Load(
+    own_cpu=1.0,
+    foreign_cpu=0.0,
+    stolen_cpu=0.0,
+    throttled_cpu=0.0,
+    storage_bytes=None,
+    read_bytes=4096,
+).to_dict()
 
 ORDER = PassOrder(
     kind="timed",
