@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from autoloader.values.outcome import Reading
     from autoloader.values.scope import AccessFacts, DatasetFacts, Scope, SourceSpec
 
-MEASURES = "loader alone, no training step"
-"""What every rate of a study is of."""
+MEASURES = "loader alone"
+"""What every rate of a study is of, but those of training loops."""
 
 COLD_SHARE = 0.5
 """Part of what a cold reading reads that must have come from storage, where each

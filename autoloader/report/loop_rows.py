@@ -71,14 +71,14 @@ def step_words(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     judged = loops.get(section["judged"] or "")
     if section["limited_by"] == "step":
         yield (
-            "limit",
-            "the step: it waits less than "
+            "loop",
+            "limited by the step: it waits less than "
             f"{format_percent(section['wait_share_wanted'])} of its time; a faster "
             "loader would gain next to nothing",
         )
     elif section["limited_by"] == "loader" and judged is not None:
         waits = format_percent(judged["wait_share"]["mean"])
-        yield "limit", f"the loader: the step waits {waits} of its time"
+        yield "loop", f"limited by the loader: the step waits {waits} of its time"
     if section["overlap"] is not None:
         seen = section["overlap"]["seen"]
         share = format_percent(section["overlap"]["share"])

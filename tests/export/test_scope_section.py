@@ -81,7 +81,7 @@ def test_the_section_states_what_all_trials_have_in_common() -> None:
     assert (section["order"], section["seed"]) == ("shuffled", 0)
     assert section["cache"] == "cold"
     assert section["transforms"] == "fixed"
-    assert section["measures"] == "loader alone, no training step"
+    assert section["measures"] == "loader alone"
     assert section["arguments"] == [["size", 8]]
     assert section["access"]["source"] == "local"
     assert section["access"]["decoding"] == "inside"

@@ -78,9 +78,9 @@ def test_a_step_that_is_the_limit_is_told_so() -> None:
             "train.py:step takes 40 examples/s where it never waits, 200 ms a step",
         ),
         (
-            "limit",
-            "the step: it waits less than 5 % of its time; a faster loader would gain "
-            "next to nothing",
+            "loop",
+            "limited by the step: it waits less than 5 % of its time; a faster loader "
+            "would gain next to nothing",
         ),
         (
             "overlap",
@@ -96,7 +96,7 @@ def test_a_loader_that_is_the_limit_is_told_so() -> None:
 
     said = dict(step_words(found))
 
-    assert said["limit"] == "the loader: the step waits 50 % of its time"
+    assert said["loop"] == "limited by the loader: the step waits 50 % of its time"
     assert said["overlap"] == "none seen: loading and computing take turns"
     assert said["saved"] == (
         "nothing: the training loop takes 33 % longer, chosen against PyTorch default"

@@ -14,7 +14,7 @@ def test_the_line_says_what_rates_are_of() -> None:
     """Examples and order; source; cache; what is left out."""
     assert scope_words(SCOPE, FACTS) == (
         "1,600 of 1,600 examples, shuffled with seed 0; local files (ext4), decoded "
-        "inside, transforms random; page cache warm; loader alone, no training step"
+        "inside, transforms random; page cache warm; loader alone"
     )
 
 
