@@ -184,8 +184,13 @@ class Loops:
         )
 
     def relative(self, config: LoaderConfig, other: LoaderConfig) -> Interval | None:
-        """Return how many times as fast as another's a config's loop is."""
-        return self.standings().relative(config, other)
+        """Return how many times as fast as another's a config's loop is.
+
+        None where no round had both; without ends where few had.
+        """
+        found = self.standings().relative(config, other)
+        both = [item for item in self.rounds if item.get(config) and item.get(other)]
+        return None if found is None else _told(found, len(both))
 
     def saved_share(self, old: LoaderConfig, new: LoaderConfig) -> float | None:
         """Return what part of the loop's time a config saves; below 0: it costs.
@@ -207,7 +212,7 @@ class Loops:
             waits = [part for item in readings for part in wait_shares(item)]
         busy = [item.utilisation for item in readings if item.utilisation is not None]
         return LoopFigures(
-            rate=Interval.of(rates, error=error),
+            rate=_told(Interval.of(rates, error=error), len(rates)),
             readings=len(readings),
             steps_per_s=median([item.steps_per_s for item in shares]),
             wait_share=fmean(waits),
@@ -217,6 +222,13 @@ class Loops:
             compute_s=median([item.compute_s for item in shares]),
             utilisation=fmean(busy) if busy else None,
         )
+
+
+def _told(interval: Interval, readings: int) -> Interval:
+    """Return an interval, without ends where few readings leave them anywhere."""
+    if readings >= ENOUGH_READINGS:
+        return interval
+    return Interval(median=interval.median, low=None, high=None)
 
 
 def consumer_rate(readings: Sequence[StepReading]) -> float:

@@ -140,3 +140,21 @@ def test_one_round_tells_by_its_parts_whether_the_step_is_fed() -> None:
     assert zero is not None
     assert two is not None
     assert (zero.is_fed, two.is_fed) == (Judgement.FAILS, Judgement.MEETS)
+
+
+def test_two_rounds_tell_no_ends_of_an_interval() -> None:
+    """They would lie anywhere."""
+    table = {ZERO: (0.1, 0.4), TWO: (0.0, 0.1)}
+
+    few = raced(LoopTable(table), looks=(2,))
+    enough = raced(LoopTable(table), looks=(3,))
+
+    for loops, has_ends in ((few, False), (enough, True)):
+        figures, ratio = loops.figures(TWO), loops.relative(TWO, ZERO)
+        assert figures is not None
+        assert ratio is not None
+        assert ratio.median > 1
+        assert (figures.rate.low is not None, ratio.high is not None) == (
+            has_ends,
+            has_ends,
+        )
