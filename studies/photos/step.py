@@ -1,7 +1,7 @@
 """A training step on the photos: a small convnet, trained on the CPU.
 
-`--step studies/photos/step.py:SmallConvnet`. Four convolutions, of which the first ones
-halve the picture, so that a step takes about as long as two cores need to load a batch.
+`--step studies/photos/step.py:SmallConvnet`. Four convolutions, each of which halves the
+picture.
 """
 
 from itertools import pairwise
