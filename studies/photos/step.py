@@ -1,7 +1,7 @@
 """A training step on the photos: a small convnet, trained on the CPU.
 
-`--step studies/photos/step.py:SmallConvnet`. Four convolutions, each of which halves the
-picture.
+`--step studies/photos/step.py:SmallConvnet`. Four convolutions, each of which halves
+the picture.
 """
 
 from itertools import pairwise
