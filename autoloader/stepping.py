@@ -121,8 +121,7 @@ class Stepping:
             check_one_size(sizes)
         self.consume(sizes[0])
         if asked.is_of_step:
-            rate = (1 - WAIT_SHARE) * self.examples_per_s * ranks
-            asked = replace(asked, examples_per_s=rate)
+            asked = replace(asked, examples_per_s=self.wanted_examples_per_s * ranks)
         self.target = asked
         return asked
 
@@ -154,6 +153,11 @@ class Stepping:
     def examples_per_s(self) -> float:
         """What the step takes alone."""
         return consumer_rate(self.consumer)
+
+    @property
+    def wanted_examples_per_s(self) -> float:
+        """Rate at which it waits a twentieth of its time."""
+        return (1 - WAIT_SHARE) * self.examples_per_s
 
     @property
     def limit_s(self) -> float:
@@ -203,7 +207,7 @@ class Stepping:
         plain: dict[int, LoaderConfig] = {}
         for config in strategy.configs:  # the simplest first
             plain.setdefault(config.num_workers, config)
-        wanted = (1 - WAIT_SHARE) * self.examples_per_s
+        wanted = self.wanted_examples_per_s
         enough = next(
             (
                 workers
@@ -298,7 +302,7 @@ class Stepping:
         entered = candidates(
             _rates(finale, allowed),
             chosen=result.choice.config,
-            wanted=(1 - WAIT_SHARE) * self.examples_per_s,
+            wanted=self.wanted_examples_per_s,
             batch_sizes=sizes,
         )
         loops = self.race(
@@ -348,9 +352,7 @@ class Stepping:
         return is_spoiled(reading, self.machine.logical_cpus)
 
     def _entrant(self, record: RaceStore, config: LoaderConfig) -> Entrant | None:
-        outcome = next(
-            (item for item in record.outcomes if item.config == config), None
-        )
+        outcome = record.of_config(config)
         size = config.batch_size or self.reference.facts.batch_examples
         return None if outcome is None else Entrant.of(outcome, float(size))
 

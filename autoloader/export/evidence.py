@@ -172,10 +172,7 @@ def versions() -> dict[str, str]:
 
 def race_readings(outcome: Outcome | None) -> list[Reading]:
     """Return the readings that count: those of the race, else those of the search."""
-    if outcome is None:
-        return []
-    raced = [reading for reading in outcome.counted if reading.purpose == "race"]
-    return raced or list(outcome.counted)
+    return [] if outcome is None else list(outcome.raced)
 
 
 def _target(evidence: Evidence) -> dict[str, Any]:

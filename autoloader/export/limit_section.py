@@ -93,8 +93,7 @@ def _best_by_workers(measured: Iterable[Outcome]) -> dict[int, tuple[Reading, ..
     """
     best: dict[int, tuple[float, tuple[Reading, ...]]] = {}
     for item in measured:
-        raced = tuple(found for found in item.counted if found.purpose == "race")
-        readings = raced or item.counted
+        readings = item.raced
         if not readings:
             continue
         rate = median(map(epoch_rate, readings))

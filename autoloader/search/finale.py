@@ -95,6 +95,10 @@ class RaceStore(Protocol):
         """All outcomes in order of their numbers, later readings included."""
         ...
 
+    def of_config(self, config: LoaderConfig) -> Outcome | None:
+        """Return the outcome of a config, None where it was not tried."""
+        ...
+
     def __getitem__(self, config: LoaderConfig) -> Outcome:
         """Return the outcome of a config; KeyError where it was not tried."""
         ...

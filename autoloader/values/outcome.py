@@ -244,6 +244,12 @@ class Outcome(Stored):
         """The readings that rates are worked out of: all but the replaced ones."""
         return tuple(item for item in self.readings if item.replaced_because is None)
 
+    @property
+    def raced(self) -> tuple[Reading, ...]:
+        """The readings of the race; where there are none, all that count."""
+        found = tuple(item for item in self.counted if item.purpose == "race")
+        return found or self.counted
+
     def with_reading(self, reading: Reading) -> Self:
         """Return the outcome with one more reading of the same config."""
         return replace(self, readings=(*self.readings, reading))
