@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 
     from autoloader.measuring import MeasureRequest
     from autoloader.search.budget import Budget
-    from autoloader.search.finale import Finale, RaceStore, Result
+    from autoloader.search.finale import Finale, Result
+    from autoloader.search.race_store import RaceStore
     from autoloader.search.strategy import Strategy
     from autoloader.trial.child import Tick
     from autoloader.tune_values import TuneRequest
@@ -380,9 +381,8 @@ def _rates(
     finale: Finale, allowed: Collection[LoaderConfig]
 ) -> dict[LoaderConfig, float]:
     """Return the loaders' rates of what may be chosen, and fits the memory."""
-    measured = [
-        item for item in finale.record.outcomes if item.status is Status.MEASURED
-    ]
+    outcomes = finale.record.outcomes
+    measured = [item for item in outcomes if item.status is Status.MEASURED]
     left_out = too_large(measured, finale.target.memory_bytes)
     rates = {item.config: rate_of(item) for item in measured}
     return {

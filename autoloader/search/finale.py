@@ -6,24 +6,22 @@ written; one that fails it is refused, whatever its speed, and the choice is mad
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from autoloader.errors import DataError
 from autoloader.measure.intervals import median
-from autoloader.measure.planning import wave_plan
 from autoloader.measure.throughput import epoch_rate
-from autoloader.search.budget import CEILING_S
+from autoloader.search.ceilings import Ceilings
 from autoloader.search.race import LEAST_ROUNDS, LOOKS, Race, Rules, run_race
 from autoloader.search.rates import rate_of, rates_of
 from autoloader.search.selection import Choice, choose, too_large
+from autoloader.search.standings import drift_of
 from autoloader.search.trials import over_budget
 from autoloader.values.outcome import (
     Failure,
     MemoryReading,
     Outcome,
-    Reading,
     Status,
     Verdict,
 )
@@ -34,13 +32,12 @@ if TYPE_CHECKING:
 
     from autoloader.search.budget import Budget
     from autoloader.search.loops import Loops
+    from autoloader.search.race_store import RaceStore
     from autoloader.search.standings import Round, Standings
     from autoloader.search.stopwatch import Stopwatch
     from autoloader.search.strategy import Strategy
     from autoloader.values.config import LoaderConfig
     from autoloader.values.target import Target
-
-_log = logging.getLogger(__name__)
 
 MOST_FINALISTS = 5
 """Configs in a race beside PyTorch's default."""
@@ -87,31 +84,6 @@ class Result:
         return found
 
 
-class RaceStore(Protocol):
-    """Keeps outcomes, and what the race and the verification add to them."""
-
-    @property
-    def outcomes(self) -> tuple[Outcome, ...]:
-        """All outcomes in order of their numbers, later readings included."""
-        ...
-
-    def of_config(self, config: LoaderConfig) -> Outcome | None:
-        """Return the outcome of a config, None where it was not tried."""
-        ...
-
-    def __getitem__(self, config: LoaderConfig) -> Outcome:
-        """Return the outcome of a config; KeyError where it was not tried."""
-        ...
-
-    def add(self, outcome: Outcome) -> None:
-        """Keep an outcome, in the place of an earlier one of its number."""
-        ...
-
-    def add_reading(self, number: int, reading: Reading) -> None:
-        """Keep one more reading of a trial that was measured."""
-        ...
-
-
 @dataclass(slots=True, kw_only=True)
 class Finale:
     """Race, verification and choice over the outcomes of a study."""
@@ -135,7 +107,7 @@ class Finale:
     _excluded: dict[LoaderConfig, Outcome] = field(default_factory=dict)
     _verified: dict[LoaderConfig, Verdict] = field(default_factory=dict)
     _memory: dict[LoaderConfig, MemoryReading] = field(default_factory=dict)
-    _raced: dict[LoaderConfig, list[float]] = field(default_factory=dict)
+    _rounds: list[Round] = field(default_factory=list)
     _longest_verification_s: float = 0.0
 
     def run(self) -> Result:
@@ -158,7 +130,12 @@ class Finale:
             )
             unverified = self._to_verify(choice)
             if not unverified:
-                self._take_ceilings(choice)
+                Ceilings(
+                    stopwatch=self.stopwatch,
+                    record=self.record,
+                    budget=self.budget,
+                    on_phase=self.on_phase,
+                ).take(choice)
                 return Result(
                     choice=choice,
                     race=race,
@@ -169,46 +146,6 @@ class Finale:
                 )
             for config in unverified:
                 self._verify(config)
-
-    def _take_ceilings(self, choice: Choice) -> None:
-        """Read loaders once more over examples that are free, while the time lasts.
-
-        What fails then is no fault of the config: it only stays unknown.
-        """
-        expected_s = CEILING_S
-        for config in self._to_look_at(choice):
-            if self.budget.left_s < expected_s:
-                return
-            begun = self.budget.clock()
-            self.on_phase("ceiling", config.describe())
-            found = self.stopwatch.runner.ceiling(
-                config, plan=wave_plan(config.num_workers, waves=1)
-            )
-            expected_s = max(expected_s, self.budget.clock() - begun)
-            if isinstance(found, Failure):
-                _log.info("no ceiling of %s: %s", config.describe(), found.message)
-                continue
-            self.record.add(replace(self.record[config], ceiling=found))
-
-    def _to_look_at(self, choice: Choice) -> list[LoaderConfig]:
-        """Return the fastest of the chosen batch size, after one with workers.
-
-        What keeps workers from gaining is seen with workers only.
-        """
-        wanted = choice.config or choice.best
-        if wanted is None:
-            return []
-        rates = {
-            config: median(found)
-            for config, found in rates_of(self._measured()).items()
-            if config.batch_size == wanted.batch_size
-        }
-        ranked = sorted(rates, key=rates.__getitem__, reverse=True)
-        best = choice.best if choice.best in rates else next(iter(ranked), None)
-        if best is None or best.num_workers:
-            return [] if best is None else [best]
-        served = next((config for config in ranked if config.num_workers), None)
-        return [best] if served is None else [served, best]
 
     def verify_whole(self, config: LoaderConfig) -> bool:
         """Verify a config that something else chose; return whether it may be used."""
@@ -301,8 +238,12 @@ class Finale:
             ),
             background=background,
             likely=self._likely,
-            on_round=self.on_round,
+            on_round=self._keep_round,
         )
+
+    def _keep_round(self, number: int, rates: Round) -> None:
+        self._rounds.append(rates)
+        self.on_round(number, rates)
 
     def _likely(self) -> dict[LoaderConfig, float]:
         """Return how likely configs meet the target, by all readings so far.
@@ -311,10 +252,13 @@ class Finale:
         earlier run, met another machine.
         """
         readings = rates_of(self._measured())
-        for config, rates in self._raced.items():
-            if config in readings and len(rates) >= LEAST_ROUNDS:
+        for config in readings:
+            found = (round_.get(config) for round_ in self._rounds)
+            rates = [rate for rate in found if rate is not None]
+            if len(rates) >= LEAST_ROUNDS:
                 readings[config] = rates
-        return self.strategy.likely(readings, {*self._excluded, *self._too_large()})
+        out = {*self._excluded, *self._too_large()}
+        return self.strategy.likely(readings, out, drift=drift_of(self._rounds))
 
     def _too_large(self) -> set[LoaderConfig]:
         return too_large(self._measured(), self.target.memory_bytes)
@@ -337,9 +281,7 @@ class Finale:
             return None
         for reading in taken:
             self.record.add_reading(outcome.number, reading)
-        rate = epoch_rate(taken[-1])
-        self._raced.setdefault(config, []).append(rate)
-        return rate
+        return epoch_rate(taken[-1])
 
     def _verify(self, config: LoaderConfig) -> None:
         """Verify a config whole and weigh it over two epochs; exclude it on failure."""

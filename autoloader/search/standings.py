@@ -3,10 +3,13 @@
 Pure: rounds of rates in, judgements out. Running the rounds is `search.race`'s, picking
 a config `search.selection`'s.
 
-What is wanted is a rate, less the indifference zone; for a share target it is a share
-of the best config's rate, and which config is the best is not known. Each config is
-therefore compared with every other one in the rounds that both ran, so that what slows
-a round down cancels. Its rate against the best is the least of these ratios, and
+Where a rate is wanted, each config's own rates are bounded, with an allowance for how
+far the minutes of a race are from what the machine does in the long run.
+
+Where a share of the best config's rate is wanted, which one is the best is not known.
+Each config is therefore compared with every other one in the rounds that both ran, so
+that what slows a round down cancels. Its rate against the best is the least of these
+ratios, and
 
 - the lower bound is the least of the pairwise lower bounds: the true best is among the
   others, whichever it is, so this holds with the stated error;
@@ -25,7 +28,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from statistics import fmean
+from statistics import NormalDist, fmean
 from typing import Any
 
 from autoloader.measure.intervals import (
@@ -36,7 +39,7 @@ from autoloader.measure.intervals import (
     upper_bound,
 )
 from autoloader.values.config import LoaderConfig
-from autoloader.values.target import CONFIDENCE, INDIFFERENCE, Target
+from autoloader.values.target import CONFIDENCE, DRIFT, INDIFFERENCE, Target
 
 Round = Mapping[LoaderConfig, float | None]
 """Epoch rate of each config of a round, in the order they ran; None: it failed."""
@@ -124,8 +127,9 @@ class Standings:
         """
         rates = _rates(rounds, excluded)
         limit = math.log(target.rate(1.0) * (1 - INDIFFERENCE))
+        drift = drift_of(rounds)
         table = tuple(
-            _standing(config, rates, target, limit, error) for config in rates
+            _standing(config, rates, target, limit, error, drift) for config in rates
         )
         return cls(rounds=tuple(rounds), target=target, error=error, table=table)
 
@@ -202,12 +206,13 @@ def _standing(
     target: Target,
     limit: float,
     error: float,
+    drift: float,
 ) -> Standing:
     own = [rate for rate in rates[config] if rate is not None]
     if target.examples_per_s is not None:
         logs = [math.log(rate) for rate in own]
         mean = fmean(logs)
-        low, high = lower_bound(logs, error), upper_bound(logs, error)
+        low, high = _bounds_in_the_long_run(logs, error, drift)
     else:
         mean = _against_best(config, rates)
         low, high = _bounds_against_best(config, rates, error)
@@ -218,6 +223,52 @@ def _standing(
         ratio=bounded_exp(mean - limit),
         ratio_low=None if low is None else bounded_exp(low - limit + _ROUNDING),
         ratio_high=None if high is None else bounded_exp(high - limit + _ROUNDING),
+    )
+
+
+def drift_of(rounds: Sequence[Round]) -> float:
+    """Return how far minutes may be from the long run, as a deviation of log rates.
+
+    At least `DRIFT`; more where the rounds show more: what all configs of a round have
+    in common varies from round to round, by a two-way analysis of variance (rounds and
+    configs) of those that ran in every round.
+    """
+    rates = [
+        [math.log(rate) for rate in found if rate]
+        for found in _rates(rounds, ()).values()
+    ]
+    complete = [logs for logs in rates if len(logs) == len(rounds)]
+    configs, count = len(complete), len(rounds)
+    if configs < 2 or count < 2:
+        return DRIFT
+    centred = [[log - fmean(logs) for log in logs] for logs in complete]
+    common = [fmean(each) for each in zip(*centred, strict=True)]
+    own = math.fsum(
+        (log - shared) ** 2
+        for logs in centred
+        for log, shared in zip(logs, common, strict=True)
+    )
+    own /= (configs - 1) * (count - 1)
+    together = math.fsum(shared**2 for shared in common) / (count - 1) - own / configs
+    return max(DRIFT, math.sqrt(max(together, 0.0)))
+
+
+def _bounds_in_the_long_run(
+    logs: Sequence[float], error: float, drift: float
+) -> tuple[float | None, float | None]:
+    """Return the bounds of a config's log rate, whenever it is used.
+
+    The rounds' scatter and the drift are independent of each other: their margins add
+    up as squares do.
+    """
+    low, high = lower_bound(logs, error), upper_bound(logs, error)
+    if low is None or high is None:
+        return None, None
+    middle = fmean(logs)
+    allowed = drift * NormalDist().inv_cdf(1 - error)
+    return (
+        middle - math.hypot(middle - low, allowed),
+        middle + math.hypot(high - middle, allowed),
     )
 
 

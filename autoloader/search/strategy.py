@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from autoloader.search.belief import Belief
 from autoloader.search.selection import simplicity
-from autoloader.values.target import INDIFFERENCE
+from autoloader.values.target import DRIFT, INDIFFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -179,16 +180,23 @@ class Strategy:
         self,
         readings: Mapping[LoaderConfig, Sequence[float]],
         excluded: Collection[LoaderConfig] = (),
+        *,
+        drift: float = DRIFT,
     ) -> dict[LoaderConfig, float]:
         """Return how likely each measured config is to meet the target.
 
         That is the share of possible truths in which it does, less the indifference
         zone. A share is wanted of the best of the measured ones. What may not be chosen
         has a probability of 0.
+
+        Args:
+            readings: rates of the configs that were measured, examples a second.
+            excluded: configs that cannot be chosen.
+            drift: how far minutes may be from the long run (`standings.drift_of`).
         """
         if not self._choosable(readings, excluded):
             return {}
-        question = self._question(readings, excluded, among=readings)
+        question = self._question(readings, excluded, among=readings, drift=drift)
         found = question.meeting()
         return {
             config: float(share)
@@ -208,6 +216,7 @@ class Strategy:
         excluded: Collection[LoaderConfig],
         *,
         among: Collection[LoaderConfig],
+        drift: float = DRIFT,
     ) -> _Question:
         """Return the question of which config to choose, out of some."""
         belief = self._belief
@@ -218,13 +227,27 @@ class Strategy:
             )
             belief = self._belief = Belief(found, self.model, seed=self.seed)
         may = set(self.configs) & set(among) - set(excluded)
+        draws = belief.draw(readings)
         return _Question(
             configs=belief.configs,
-            draws=belief.draw(readings),
+            draws=draws,
             tried=np.array([config in readings for config in belief.configs]),
             allowed=np.array([item in may for item in belief.configs]),
             target=self.target,
+            in_the_long_run=_in_the_long_run(len(draws), self.seed, drift),
         )
+
+
+def _in_the_long_run(count: int, seed: int, drift: float) -> NDArray[np.float64]:
+    """Return how far rates of these minutes may be from later ones, (D, 1).
+
+    All configs alike, in logs. Quantiles in a random order, so that few draws have the
+    deviation that they should.
+    """
+    normal = NormalDist(sigma=drift)
+    found = [normal.inv_cdf((place + 0.5) / count) for place in range(count)]
+    rng = np.random.default_rng([seed % 2**64, 2])
+    return rng.permutation(np.array(found))[:, None]
 
 
 class _Question:
@@ -236,6 +259,8 @@ class _Question:
         tried: which were measured.
         allowed: which may be chosen.
         target: what is wanted.
+        in_the_long_run: (D, 1) logs by which the machine is faster some other time; it
+            matters where a rate is wanted, and cancels in a share.
     """
 
     def __init__(
@@ -246,9 +271,10 @@ class _Question:
         tried: Flags,
         allowed: Flags,
         target: Target,
+        in_the_long_run: NDArray[np.float64],
     ) -> None:
         self.configs, self.tried, self.allowed = configs, tried, allowed
-        draws = np.where(allowed, draws, -np.inf)
+        draws = np.where(allowed, draws + in_the_long_run, -np.inf)
         best = draws.max(axis=1, keepdims=True)
         self._as_fast = allowed & (draws >= best - AS_FAST)
         if target.share_of_best is None:

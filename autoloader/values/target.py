@@ -17,6 +17,11 @@ CONFIDENCE = 0.95
 INDIFFERENCE = 0.03
 """Share of the target that counts as met: shared machines tell nothing finer."""
 
+DRIFT = 0.025
+"""Deviation of the log of a rate read for minutes from that of the long run: others
+come and go, clocks change. The rounds of a race do not show it, since it lasts longer
+than they do. It cancels where configs are compared, not where a rate is wanted."""
+
 MEMORY_SHARE = 0.8
 """Part of what cgroup and machine leave that may be taken where nobody says."""
 

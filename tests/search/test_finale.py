@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from autoloader.search.budget import Budget
+from autoloader.search.ceilings import Ceilings
 from autoloader.search.cost_model import CostModel
 from autoloader.search.finale import Finale, Result
 from autoloader.search.reasons import nothing_left
@@ -323,5 +324,14 @@ def test_where_no_workers_are_fastest_workers_are_looked_at_first(kit: Kit) -> N
     """What keeps them from gaining is seen with them only."""
     finale = kit.finale()
     choice = replace(finale.run().choice, config=ZERO, best=ZERO)
+    ceilings = Ceilings(
+        stopwatch=finale.stopwatch,
+        record=kit.record,
+        budget=finale.budget,
+        on_phase=finale.on_phase,
+    )
+    kit.runner.calls.clear()
 
-    assert finale._to_look_at(choice) == [FOUR, ZERO]
+    ceilings.take(choice)
+
+    assert kit.runner.calls == [("ceiling", FOUR), ("ceiling", ZERO)]

@@ -201,7 +201,7 @@ def test_a_race_does_not_wait_for_a_more_complex_config() -> None:
 
 def test_a_race_ends_at_looks_only() -> None:
     """Scatter that stops right after a look is not acted upon before the next."""
-    uneven = [900.0, 1100.0] * 3 + [1100.0] * 18
+    uneven = [900.0, 1200.0] * 3 + [1200.0] * 18
 
     race = Track({TWO: uneven, FOUR: FAST}).race(TWO, FOUR)
 
