@@ -305,6 +305,7 @@ class _Tuning:
             on_phase=self._on_phase,
             on_round=self.watcher.on_round,
             reserved_s=0.0 if self.stepping is None else self.stepping.reserved_s,
+            passed_over=[config for config, _ in self.passed_over],
         )
         result = finale.run()
         if result.choice.best is None:

@@ -116,6 +116,7 @@ def recommend(evidence: Evidence) -> Recommendation:
                 ],
                 "space": evidence.space.to_dict(),
                 "stopped": evidence.stopped_search,
+                "untried_faster": evidence.result.untried,
                 "model": _model(evidence),
             },
         }

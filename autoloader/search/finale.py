@@ -28,7 +28,7 @@ from autoloader.values.outcome import (
 from autoloader.values.scope import GATE_EXAMPLES, Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from autoloader.search.budget import Budget
     from autoloader.search.loops import Loops
@@ -67,6 +67,9 @@ class Result:
     lost: tuple[Outcome, ...] = ()
     """What came of configs that had been measured, and failed in the race or in their
     verification, in that order."""
+    untried: float | None = None
+    """How likely a config that was not tried is faster than all that were; None where
+    no share of the fastest is wanted."""
     loops: Loops | None = None
     """Training loops; None: there is no step."""
 
@@ -102,6 +105,8 @@ class Finale:
     """Examples of the whole verification; None: what the budget allows."""
     on_phase: Callable[[str, str], None]
     on_round: Callable[[int, Round], None]
+    passed_over: Collection[LoaderConfig] = ()
+    """What was never tried, because of what came of others."""
     reserved_s: float = 0.0
     """Seconds that are kept for training loops, after the race."""
     _excluded: dict[LoaderConfig, Outcome] = field(default_factory=dict)
@@ -143,6 +148,9 @@ class Finale:
                     verified=self._verified,
                     memory=self._memory,
                     lost=self.lost,
+                    untried=self.strategy.untried(
+                        self._readings(), {*self._failed(), *self.passed_over}
+                    ),
                 )
             for config in unverified:
                 self._verify(config)
@@ -246,9 +254,21 @@ class Finale:
         self.on_round(number, rates)
 
     def _likely(self) -> dict[LoaderConfig, float]:
-        """Return how likely configs meet the target, by all readings so far.
+        """Return how likely configs meet the target, by all readings so far."""
+        return self.strategy.likely(
+            self._readings(), self._failed(), drift=drift_of(self._rounds)
+        )
 
-        Of what ran in enough rounds only these count: other readings, perhaps of an
+    def _failed(self) -> set[LoaderConfig]:
+        """Return what was tried, and cannot be chosen."""
+        tried = {item.config for item in self.record.outcomes}
+        measured = {item.config for item in self._measured()}
+        return (tried - measured) | self._excluded.keys() | self._too_large()
+
+    def _readings(self) -> dict[LoaderConfig, list[float]]:
+        """Return the rates that count of each config.
+
+        Of what ran in enough rounds only these do: other readings, perhaps of an
         earlier run, met another machine.
         """
         readings = rates_of(self._measured())
@@ -257,8 +277,7 @@ class Finale:
             rates = [rate for rate in found if rate is not None]
             if len(rates) >= LEAST_ROUNDS:
                 readings[config] = rates
-        out = {*self._excluded, *self._too_large()}
-        return self.strategy.likely(readings, out, drift=drift_of(self._rounds))
+        return readings
 
     def _too_large(self) -> set[LoaderConfig]:
         return too_large(self._measured(), self.target.memory_bytes)

@@ -204,6 +204,22 @@ class Strategy:
             if config in readings and config not in excluded
         }
 
+    def untried(
+        self,
+        readings: Mapping[LoaderConfig, Sequence[float]],
+        excluded: Collection[LoaderConfig] = (),
+    ) -> float | None:
+        """Return how likely something that was not tried is faster than all that was.
+
+        That is the share of possible truths in which the best config is more than
+        `AS_FAST` ahead of all measured ones. None where a rate is wanted, or nothing
+        that may be chosen was measured: nothing hangs on it there.
+        """
+        if self.target.share_of_best is None or not self._choosable(readings, excluded):
+            return None
+        question = self._question(readings, excluded, among=self.configs)
+        return float(question.unserved_by(question.tried).lacks_best.mean())
+
     def _choosable(
         self, readings: Collection[LoaderConfig], excluded: Collection[LoaderConfig]
     ) -> set[LoaderConfig]:

@@ -10,6 +10,7 @@ import yaml
 from autoloader.export.evidence import Evidence, recommend
 from autoloader.export.recommendation import load
 from autoloader.search.cost_model import CostModel
+from autoloader.search.exploration import Stop
 from autoloader.search.passed_over import PassedOver
 from autoloader.search.selection import Choice
 from autoloader.search.space import Space
@@ -72,6 +73,37 @@ def test_the_file_says_what_the_cost_model_foretold_and_how_far_off_it_was() -> 
     assert study["model"]["predicted_examples_per_s"] == pytest.approx(495, rel=0.01)
     assert study["model"]["ceiling_examples_per_s"] == pytest.approx(500)
     assert study["model"]["error"] == pytest.approx(0.5, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("stopped", "untried", "codes"),
+    [
+        ("budget", 0.62, ["search_too_short"]),
+        ("budget", 0.4, []),
+        ("budget", None, []),
+        ("settled", 0.62, []),
+    ],
+)
+def test_a_search_that_ended_before_the_fastest_was_tried_says_so(
+    stopped: Stop, untried: float | None, codes: list[str]
+) -> None:
+    """A share of the fastest is wanted, and the fastest is perhaps another one."""
+    found = evidence(SourceSpec(spec="data.py:train"))
+    three = (*found.outcomes, replace(found.outcomes[1], number=2, config=config(8)))
+    result_ = replace(found.result, untried=untried)
+
+    data = recommend(
+        replace(found, result=result_, outcomes=three, stopped_search=stopped)
+    ).data
+
+    cautions = [item for item in data["cautions"] if item["code"] == "search_too_short"]
+    assert [item["code"] for item in cautions] == codes
+    assert data["study"]["untried_faster"] == untried
+    if cautions:
+        assert cautions[0]["message"] == (
+            "with a probability of 0.62 a config that was not tried is faster than all "
+            "that were"
+        )
 
 
 def test_a_study_that_tried_what_it_wanted_passed_nothing_over() -> None:

@@ -91,7 +91,8 @@ def test_only_what_is_untried_and_allowed_is_proposed(
         assert found.config in CONFIGS
         assert found.config not in readings
         assert found.config not in excluded
-        assert LEAST_GAIN <= found.gain <= found.unserved <= 1
+        assert found.unserved <= 1
+        assert LEAST_GAIN <= found.gain <= 2 * found.unserved  # a truth asks for two
         assert found.unserved > SETTLED
 
 
@@ -238,6 +239,37 @@ def test_a_higher_rate_is_at_least_as_likely_to_be_enough() -> None:
     assert shares == sorted(shares)
     assert shares[0] < 0.05
     assert shares[-1] > 0.95
+
+
+def test_the_less_was_tried_the_likelier_the_fastest_was_not() -> None:
+    """Two workers of up to six, four CPUs; all that there is; what cannot be chosen."""
+    few = {config(0): [100.0] * 6, config(2): [200.0] * 6}
+    every = {item: [by_cores(item)] * 6 for item in CONFIGS}
+    more = [item for item in CONFIGS if item.num_workers > 2]
+    asked = strategy()
+
+    likely, less, none = (
+        asked.untried(few),
+        asked.untried(few, more),
+        asked.untried(every),
+    )
+
+    assert likely is not None
+    assert less is not None
+    assert likely > 0.9
+    assert less < 0.7  # two workers that are kept, or prefetch more, may be faster
+    assert none == 0.0
+
+
+@pytest.mark.parametrize(
+    ("target", "readings"),
+    [(Target(examples_per_s=300.0), {config(0): [100.0]}), (SHARE_95, {})],
+)
+def test_where_nothing_hangs_on_the_fastest_it_is_not_asked(
+    target: Target, readings: Readings
+) -> None:
+    """A rate is met whatever else there is; without a reading nothing is known."""
+    assert strategy(target).untried(readings) is None
 
 
 OUTSIDE = LoaderConfig.canonical(num_workers=5, prefetch_factor=9, batch_size=64)
