@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
-from statistics import median
+from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from autoloader.measure.throughput import epoch_rate
@@ -131,6 +132,21 @@ def foreign_cpus(data: Stored) -> tuple[float, float] | None:
     """Return the CPUs that others took, in the middle and at most; None: not known."""
     found = [value for row in data["configs"] for value in row["foreign_cpu"]]
     return (median(found), max(found)) if found else None
+
+
+def scatter(data: Stored) -> float | None:
+    """Return the deviation of the log of one reading from its config's mean.
+
+    Over all configs together; None where none was read twice.
+    """
+    logs = [
+        [math.log(rate) for rate in row["rates"]]
+        for row in data["configs"]
+        if len(row["rates"]) > 1
+    ]
+    squares = math.fsum((log - fmean(found)) ** 2 for found in logs for log in found)
+    freedom = sum(len(found) - 1 for found in logs)
+    return math.sqrt(squares / freedom) if freedom else None
 
 
 def _answers(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from autoloader.search.replay import Conditions, study
 from autoloader.search.tables import Truth
 from autoloader.values.target import Target
-from scripts.studied.grid_file import table_of
+from scripts.studied.grid_file import scatter, table_of
 from scripts.studied.judging import GridRow
 
 if TYPE_CHECKING:
@@ -41,4 +41,4 @@ def row_of(data: Stored) -> GridRow | None:
         return None
     table = table_of(data)
     truth = Truth.of(table, TARGET)
-    return GridRow.of(table, truth, results, float(data["spent_s"]))
+    return GridRow.of(table, truth, results, float(data["spent_s"]), scatter(data))

@@ -57,6 +57,8 @@ class GridRow:
     """Wall time of a tune, in the middle."""
     grid_s: float
     """What reading the grid took."""
+    scatter: float | None
+    """Deviation of the log of one reading of the grid; None: not known."""
 
     @classmethod
     def of(
@@ -65,6 +67,7 @@ class GridRow:
         truth: Truth,
         results: Sequence[Mapping[str, Any]],
         grid_s: float,
+        scatter: float | None,
     ) -> GridRow:
         """Return the row of a table.
 
@@ -73,6 +76,7 @@ class GridRow:
             truth: its exhaustive answer.
             results: replayed tunes, as `ReplayResult.to_dict` wrote them.
             grid_s: seconds that reading the grid took.
+            scatter: deviation of the log of one reading of the grid.
         """
         best = truth.rates[truth.fastest]
         chosen = [
@@ -94,6 +98,7 @@ class GridRow:
             readings=median(item["readings"] for item in results),
             seconds=median(item["seconds"] for item in results),
             grid_s=grid_s,
+            scatter=scatter,
         )
 
     @property

@@ -79,6 +79,7 @@ def search_table(rows: Sequence[GridRow]) -> list[str]:
             "study",
             "fastest of the grid",
             "examples/s",
+            "a reading scatters by",
             "grid took",
             "chosen (replayed tunes)",
             "least of the fastest",
@@ -86,7 +87,7 @@ def search_table(rows: Sequence[GridRow]) -> list[str]:
             "timed passes of the grid's",
             "within the bars",
         ),
-        _rule(9),
+        _rule(10),
         *(_search_row(row) for row in rows),
     ]
 
@@ -211,6 +212,7 @@ def _search_row(row: GridRow) -> str:
         row.study,
         short(row.fastest),
         format_rate(row.fastest_examples_per_s),
+        _NONE if row.scatter is None else f"{row.scatter:.0%}",
         format_seconds(row.grid_s),
         shown,
         least,

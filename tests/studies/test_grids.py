@@ -1,6 +1,7 @@
 """The stored table of a grid: what it holds, and when replays can be answered."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from scripts.studied.grid_file import (
     GridState,
     is_complete,
     rounds_read,
+    scatter,
     table_of,
 )
 from scripts.studied.grid_recording import order_of
@@ -98,6 +100,15 @@ def test_four_readings_are_too_few_to_replay() -> None:
         r"such as 2 workers, prefetch 2, batch 64$",
     ):
         table_of(data)
+
+
+def test_readings_scatter_by_how_far_they_are_from_their_config() -> None:
+    """However far the configs are from each other; a single reading tells nothing."""
+    wide, narrow = (100.0, 121.0, 110.0), (1000.0,) * 3
+    found = scatter(a_grid(read(0, wide), read(2, narrow)))
+
+    assert found == pytest.approx(math.log(1.1) / math.sqrt(2))
+    assert scatter(a_grid(read(0, (100.0,)), read(2, (200.0,)))) is None
 
 
 def test_each_round_has_an_order_of_its_own() -> None:

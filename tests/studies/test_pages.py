@@ -67,6 +67,7 @@ def a_row(*shares: float, readings: float = 30.0, tunes: int = 2) -> GridRow:
         readings=readings,
         seconds=150.0,
         grid_s=420.0,
+        scatter=0.146,
     )
 
 
@@ -109,8 +110,8 @@ def test_a_row_of_replays_says_how_near_how_dear_and_what() -> None:
     line = search_table([a_row(0.951, 1.0)])[-1]
 
     assert line == (
-        "| photos | 2 workers, prefetch 2 | 200 | 7 m 00 s | 2 workers, prefetch 2 (1);"
-        " nothing (1) | 95.1% | 100.0% | 18% | yes |"
+        "| photos | 2 workers, prefetch 2 | 200 | 15% | 7 m 00 s | 2 workers, prefetch "
+        "2 (1); nothing (1) | 95.1% | 100.0% | 18% | yes |"
     )
 
 
