@@ -3,17 +3,23 @@
 Light to import: neither torch nor optuna nor pandas is loaded here.
 """
 
+from autoloader.api import check, measure, tune
 from autoloader.errors import AutoloaderError
 from autoloader.export.readings import readings
 from autoloader.export.recommendation import OtherMachineWarning, Recommendation, load
+from autoloader.watching import watch
 
 __all__ = [
     "AutoloaderError",
     "OtherMachineWarning",
     "Recommendation",
     "__version__",
+    "check",
     "load",
+    "measure",
     "readings",
+    "tune",
+    "watch",
 ]
 
 __version__ = "0.1.0"

@@ -5,12 +5,11 @@ Exit codes: `autoloader help exit-codes`.
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import sys
 import traceback
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import autoloader
 from autoloader.commands import (
@@ -23,9 +22,11 @@ from autoloader.commands import (
     tune,
 )
 from autoloader.commands.output import write_json
+from autoloader.commands.parsing import Parser
 from autoloader.errors import AutoloaderError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Sequence
     from types import FrameType
 
@@ -37,17 +38,9 @@ BROKEN_PIPE = 141
 """As of a program that the signal for it ended: whoever read the output has left."""
 
 
-class _Parser(argparse.ArgumentParser):
-    """Raises instead of leaving, so that every wrong use is worded in one place."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise what argparse would have printed."""
-        raise UsageError(message, hint=f"`{self.prog} --help` shows the flags")
-
-
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    parser = _Parser(
+    parser = Parser(
         prog="autoloader",
         description="Find the simplest DataLoader settings that are fast enough, "
         "and prove that the data stays right.",
@@ -56,7 +49,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=autoloader.__version__)
     commands = parser.add_subparsers(
-        dest="command", metavar="COMMAND", required=True, parser_class=_Parser
+        dest="command", metavar="COMMAND", required=True, parser_class=Parser
     )
     for module in _COMMANDS:
         module.add_parser(commands)

@@ -15,10 +15,13 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "autoloader"
 
 STOREYS: tuple[frozenset[str], ...] = (
-    frozenset({"autoloader", "__main__", "cli", "commands"}),
+    frozenset(
+        {"autoloader", "__main__", "api", "cli", "commands", "options", "results"}
+    ),
     frozenset(
         {
             "checking",
+            "handover",
             "diagnosis",
             "measuring",
             "opening",
@@ -26,6 +29,7 @@ STOREYS: tuple[frozenset[str], ...] = (
             "stepping",
             "tune_values",
             "tuning",
+            "watching",
         }
     ),
     frozenset({"report"}),

@@ -9,6 +9,7 @@ import pytest
 from autoloader.cli import build_parser, main
 from autoloader.commands import machine as machine_command
 from autoloader.commands import measure, tune
+from autoloader.commands.arguments import source_of
 from autoloader.commands.study_file import flags_of
 from autoloader.errors import UsageError
 from autoloader.measuring import MeasureRequest
@@ -92,7 +93,7 @@ def request_of(*flags: str) -> MeasureRequest:
     args = build_parser().parse_args(
         ["measure", "--dataset", "tests.datasets:Honest", *flags]
     )
-    return measure._request(args)
+    return measure.request_of(args, source_of(args))
 
 
 def test_measure_has_the_time_that_its_rounds_take() -> None:

@@ -182,6 +182,25 @@ def left_out_caution(ids: Sequence[Any]) -> Finding:
     )
 
 
+def own_iteration_caution(kind: str, names: Sequence[str]) -> Finding:
+    """Return the caution of a loader whose class makes its batches in its own way.
+
+    Args:
+        kind: name of the class.
+        names: what it does otherwise than DataLoader.
+    """
+    return Finding(
+        code="loader_class_left_out",
+        count=len(names),
+        ids=(),
+        message=(
+            f"trials iterate a DataLoader: what {kind} does of its own "
+            f"({', '.join(names)}) is neither checked nor timed"
+        ),
+        hint="autoloader.watch(loader) times it where it is used, in the training",
+    )
+
+
 def with_suspects(finding: Finding, suspects: Sequence[str]) -> Finding:
     """Return a finding whose hint names what workers inherited."""
     if not suspects or finding.hint == STALE:  # the cause is known

@@ -192,10 +192,13 @@ def _cannot_pickle(
     if unpicklable is None or not _PICKLE.search(ending.whole):
         return None
     path, kind = unpicklable
+    hint = "make it in the worker, on first use; or --start-method fork"
+    if kind.startswith("__main__."):
+        hint = "put it into a module that workers can import; or --start-method fork"
     return ending.failure(
         "cannot_pickle",
         f"{path} ({kind}) cannot be pickled, and workers get it by pickle",
-        "make it in the worker, on first use; or --start-method fork",
+        hint,
     )
 
 

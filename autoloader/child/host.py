@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,9 +156,10 @@ class _Host:
                 SourceSpec.from_dict(opening["source"]), on_imported=count_threads
             )
         )
+        facts = DatasetFacts.from_dict(opening["facts"])
         return cls(
-            parts,
-            DatasetFacts.from_dict(opening["facts"]),
+            replace(parts, is_of_own_class=facts.own_class),
+            facts,
             Scope.from_dict(opening["scope"]),
             answers,
             threads[0],

@@ -1,7 +1,9 @@
 """Build a DataLoader for a config over the scope's index list.
 
-The user's own collate_fn, worker_init_fn, timeout, start method and drop_last are kept;
-the dataset object is never wrapped, so `get_worker_info().dataset` stays the user's.
+The user's own collate_fn, worker_init_fn, generator, timeout, start method, in_order
+and drop_last are kept, and so is a class of their own where `child.own_class` has seen
+that it may. The dataset object is never wrapped: `get_worker_info().dataset` stays the
+user's.
 """
 
 from __future__ import annotations
@@ -26,6 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from autoloader.values.scope import Order, ScopeRequest
+
+
+ITERATION = ("__iter__", "_get_iterator", "_index_sampler", "_auto_collation")
+"""What of a DataLoader makes its batches; all else that it does follows from its
+attributes, which trials are given."""
 
 
 class ListSampler(Sampler[Any]):
@@ -55,6 +62,9 @@ class LoaderParts:
     dataset: Any
     loader: DataLoader[Any] | None
     """The user's own loader; None for a bare dataset."""
+    is_of_own_class: bool = False
+    """Whether loaders are of the user's own class, which hands batches through as they
+    are made."""
 
     @classmethod
     def of(cls, found: Any) -> LoaderParts:
@@ -75,8 +85,11 @@ class LoaderParts:
             return "size"
         if self.loader.batch_sampler is None:
             return "single"
-        is_plain = type(self.loader.batch_sampler) is BatchSampler
-        return "size" if is_plain or self.is_iterable else "lists"
+        batch_sampler, size = self.loader.batch_sampler, self.loader.batch_size
+        is_plain = type(batch_sampler) is BatchSampler
+        # its class made it of a size, as torchdata's does; None: it was given one
+        is_cut = isinstance(batch_sampler, BatchSampler) and size is not None
+        return "size" if is_plain or is_cut or self.is_iterable else "lists"
 
     @property
     def drop_last(self) -> bool:
@@ -92,6 +105,16 @@ class LoaderParts:
         if context is None:
             return multiprocessing.get_start_method()
         return str(context.get_start_method())
+
+    @property
+    def own_iteration(self) -> tuple[str, ...]:
+        """What the user's class of loader does otherwise than DataLoader itself."""
+        kind = DataLoader if self.loader is None else type(self.loader)
+        return tuple(
+            name
+            for name in ITERATION
+            if getattr(kind, name) is not getattr(DataLoader, name)
+        )
 
     def baseline(self) -> dict[str, Any] | None:
         """Return the user's settings; None for a bare dataset."""
@@ -173,7 +196,10 @@ class LoaderParts:
                 collate_fn=self.loader.collate_fn,
                 worker_init_fn=self.loader.worker_init_fn,
                 in_order=self.loader.in_order,
+                generator=self.loader.generator,
             )
+            if config.pin_memory and self.loader.pin_memory_device:
+                kwargs["pin_memory_device"] = self.loader.pin_memory_device
             if self.batching == "size":
                 kwargs["drop_last"] = self.loader.drop_last
             if config.num_workers:
@@ -183,4 +209,19 @@ class LoaderParts:
                 )
         if config.num_workers and start_method is not None:
             kwargs["multiprocessing_context"] = start_method
-        return DataLoader(self.dataset, **kwargs)
+        built = DataLoader(self.dataset, **kwargs)
+        if self.loader is None or not self.is_of_own_class:
+            return built
+        return as_of_class(self.loader, built)
+
+
+def as_of_class(loader: DataLoader[Any], built: DataLoader[Any]) -> DataLoader[Any]:
+    """Return a loader that is built already, as one of another loader's class.
+
+    Its constructor is not called: that may want arguments which nobody keeps, or wrap a
+    collate_fn once more. What DataLoader has no attribute for stays as it was.
+    """
+    kind: Any = type(loader)
+    made: DataLoader[Any] = kind.__new__(kind)
+    vars(made).update({**vars(loader), **vars(built)})
+    return made

@@ -1,21 +1,19 @@
-"""Find what in an object cannot be pickled, by its attribute path.
+"""Find what in an object cannot be sent to a worker that is spawned.
 
-Workers that are spawned get the dataset by pickle; the error names a type, not a place.
+Such a worker gets the dataset by pickle, as torch registers it for tensors.
 """
 
 from __future__ import annotations
 
 import pickle
 from multiprocessing.reduction import ForkingPickler
-from typing import TYPE_CHECKING, Any
+from types import FunctionType
+from typing import Any
 
 import torch.multiprocessing  # noqa: F401  # registers how tensors are sent
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-DEEPEST = 6
-"""Attributes of attributes that are looked through."""
+from autoloader.child.definitions import names_told
+from autoloader.values.unpicklable import unpicklable_part
 
 
 def unpicklable_path(found: Any, name: str) -> tuple[str, str] | None:
@@ -28,39 +26,18 @@ def unpicklable_path(found: Any, name: str) -> tuple[str, str] | None:
     Returns:
         `("dataset.reader.file", "BufferedReader")`, or None where all can be pickled.
     """
-    return _search(found, name, DEEPEST, set())
+    return unpicklable_part(found, name, _Sent.dumps)
 
 
-def _search(
-    found: Any, name: str, depth: int, seen: set[int]
-) -> tuple[str, str] | None:
-    if id(found) in seen or _can_pickle(found):
-        return None
-    seen.add(id(found))
-    if depth:
-        for part, value in _parts(found):
-            deeper = _search(value, f"{name}{part}", depth - 1, seen)
-            if deeper is not None:
-                return deeper
-    kind = getattr(found, "__qualname__", None) or type(found).__qualname__
-    return name, str(kind)
+class _Sent(ForkingPickler):
+    """Pickles as for a worker that is spawned, which has a `__main__` of its own."""
 
-
-def _can_pickle(found: Any) -> bool:
-    try:
-        ForkingPickler.dumps(found)
-    except (pickle.PicklingError, TypeError, AttributeError, ValueError, RuntimeError):
-        return False
-    return True
-
-
-def _parts(found: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(found, dict):
-        for key, value in found.items():
-            yield f"[{key!r}]", value
-    elif isinstance(found, (list, tuple)):
-        for place, value in enumerate(found):
-            yield f"[{place}]", value
-    else:
-        for key, value in getattr(found, "__dict__", {}).items():
-            yield f".{key}", value
+    def reducer_override(self, found: Any) -> Any:
+        """Refuse what is looked for in `__main__`, and is not there in a worker."""
+        is_named = isinstance(found, (type, FunctionType))
+        if is_named and getattr(found, "__module__", None) == "__main__":
+            top = found.__qualname__.partition(".")[0]
+            if top not in names_told():
+                msg = f"Can't pickle {found.__qualname__}: no worker finds it"
+                raise pickle.PicklingError(msg)
+        return NotImplemented

@@ -28,6 +28,7 @@ from autoloader.child.assembly import Assembly
 from autoloader.child.choosing import choose_scope
 from autoloader.child.epochs import EpochCalls
 from autoloader.child.loader import LoaderParts
+from autoloader.child.own_class import settle_class
 from autoloader.child.profiling import MOST_S, PROFILE_SHARE, hot_functions
 from autoloader.child.reading import UNSTABLE, Reader
 from autoloader.child.rereading import PROBED, edited_in_place
@@ -142,12 +143,14 @@ class _MapReference:
             reader.access, self._order, facts, scope, self._collated
         )
         facts = replace(facts, hot=self._profile(scope_list.ids, facts.example_s))
+        own_class, cautions = settle_class(self._parts, scope_list.ids)
+        facts = replace(facts, own_class=own_class)
         return {
             "event": "reference",
             "facts": facts.to_dict(),
             "scope": scope.to_dict(),
             "contract": contract.to_dict(),
-            "cautions": [item.to_dict() for item in self._cautions],
+            "cautions": [item.to_dict() for item in (*self._cautions, *cautions)],
         }
 
     def _profile(self, ids: Sequence[Any], example_s: float) -> tuple[HotFunction, ...]:

@@ -18,8 +18,9 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
+from autoloader.child.live import read_live
 from autoloader.errors import AutoloaderError, DatasetError, UsageError, did_you_mean
-from autoloader.values.scope import SourceSpec
+from autoloader.values.scope import LiveObject, SourceSpec
 
 _GUARD = (
     'put what the script does under `if __name__ == "__main__":`, '
@@ -44,6 +45,8 @@ def load_source(
         UsageError: the SPEC names nothing that can be a dataset.
         DatasetError: importing or constructing it raises.
     """
+    if source.live is not None:
+        return _received(source.live, source, on_imported)
     module_name, _, attribute = source.spec.rpartition(":")
     is_relative = module_name.startswith(".") and not module_name.endswith(".py")
     if not module_name or not attribute or is_relative:
@@ -52,7 +55,21 @@ def load_source(
     module = _import(module_name)
     if on_imported is not None:
         on_imported()
-    found = _attribute(module, module_name, attribute)
+    return _built(_attribute(module, module_name, attribute), source)
+
+
+def _received(
+    live: LiveObject, source: SourceSpec, on_imported: Callable[[], None] | None
+) -> Any:
+    """Return the dataset or loader that was handed over, or that what was gives."""
+    spec = source.spec
+    with _reported(spec, "handed over"), _nothing_trains(spec, may_load=True):
+        found = read_live(live, on_imported=on_imported)
+    return _built(found, source)
+
+
+def _built(found: Any, source: SourceSpec) -> Any:
+    """Return what a class or function gives, or what is there already, checked."""
     if _needs_calling(found):
         found = _call(found, source)
     elif source.arguments:

@@ -2,7 +2,7 @@
 
 A spawned worker, and the server that `forkserver` forks workers from, inherit neither
 the hooks of `child.lifeline` nor the handler of `child.stacks`. Python's own function
-that starts them is given a program that runs both files before it imports anything: a
+that starts them is given a program that runs these files before it imports anything: a
 worker that hangs while it unpickles the dataset is ended, and tells where it stands.
 """
 
@@ -14,7 +14,7 @@ from multiprocessing import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autoloader.child import lifeline, stacks
+from autoloader.child import definitions, lifeline, stacks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +38,7 @@ def begin(files, parent):
     known["die_with_parent"](parent, may_be_between=True)
     known["pass_on"]()
     known["announce_stacks"]()
+    known["find_definitions"]()
 begin({files!r}, {parent})
 del begin
 """
@@ -49,7 +50,7 @@ def begin_spawned_as_forked() -> None:
     spawn = getattr(util, "spawnv_passfds", None)  # Windows has none
     if spawn is None or getattr(spawn, "begins_as_forked", False):
         return
-    files = tuple(str(module.__file__) for module in (lifeline, stacks))
+    files = tuple(str(module.__file__) for module in (lifeline, stacks, definitions))
     if not all(Path(file).is_file() for file in files):
         return
 

@@ -14,6 +14,7 @@ from autoloader.audit.stream_cautions import moving_length_caution
 from autoloader.child.access import say_access
 from autoloader.child.digest import DigestPlan, name_of
 from autoloader.child.labels import find_label
+from autoloader.child.own_class import settle_class
 from autoloader.child.reading import check_stable
 from autoloader.child.seeding import seed_all
 from autoloader.child.stages import Stage, StageBoard
@@ -125,6 +126,7 @@ def run_stream_reference(
         is_collated=parts.batching == "size" and order.largest_batch != 1,
     )
     cautions += _moving_length(parts, declared)
+    own_class, of_class = settle_class(parts, None)
     known = len(first) if first.is_complete else None
     stream = StreamFacts(
         is_complete=first.is_complete,
@@ -153,6 +155,7 @@ def run_stream_reference(
         padding=() if request.contract is None else request.contract.padding,
         needs_worker=needs_worker,
         units=units.of_rows(len(first)),
+        own_class=own_class,
     )
     facts, scope = say_access(access, order, facts, scope, notes.collated_by(parts))
     return {
@@ -160,7 +163,7 @@ def run_stream_reference(
         "facts": facts.to_dict(),
         "scope": scope.to_dict(),
         "contract": contract.to_dict(),
-        "cautions": [item.to_dict() for item in cautions],
+        "cautions": [item.to_dict() for item in (*cautions, *of_class)],
     }
 
 

@@ -13,7 +13,8 @@ from autoloader.commands.surroundings import check_surroundings
 if TYPE_CHECKING:
     import argparse
 
-    from autoloader.checking import CheckResult
+    from autoloader.checking import CheckRequest, CheckResult
+    from autoloader.values.scope import SourceSpec
 
 NAME = "check"
 
@@ -49,37 +50,71 @@ def add_parser(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check, print the verdict, return the exit code."""
     check_surroundings(weighs=False)
+    request = request_of(args, arguments.source_of(args))
+    check_request(args)
 
+    from autoloader.report.console import print_check  # rich
+
+    result = result_of(args, request)
+    if args.json:
+        write_json(result.to_dict())
+    else:
+        print_check(result.to_dict(), sys.stdout)
+    return 0 if result.passed else 1
+
+
+def request_of(args: argparse.Namespace, source: SourceSpec) -> CheckRequest:
+    """Return the request; everything that text alone can tell is checked.
+
+    Args:
+        args: the flags.
+        source: the dataset.
+    """
     from dataclasses import replace
 
-    from autoloader.checking import CheckRequest, check  # numpy
-    from autoloader.files import check_writable
-    from autoloader.report.console import check_view, print_check  # rich
+    from autoloader.checking import CheckRequest  # numpy
     from autoloader.values.config import LoaderConfig
 
     size = arguments.count("--batch-size", args.batch_size)
     for text in args.config:
         LoaderConfig.parse(text, batch_size=size or 1)
-    request = CheckRequest(
-        source=arguments.source_of(args),
+    return CheckRequest(
+        source=source,
         scope=replace(arguments.scope_of(args), time_limit_s=TIME_LIMIT_S),
         configs=tuple(args.config),
         batch_size=size,
         isolation=args.isolation,
         policy=arguments.policy_of(args),
     )
-    target = None if args.write_contract is None else Path(args.write_contract)
-    if target is not None:
-        check_writable(target, flag="--write-contract")
+
+
+def check_request(args: argparse.Namespace) -> None:
+    """Check that the contract could be written, where one is wanted.
+
+    Raises:
+        UsageError: it could not.
+    """
+    from autoloader.files import check_writable
+
+    if args.write_contract is not None:
+        check_writable(Path(args.write_contract), flag="--write-contract")
+
+
+def result_of(args: argparse.Namespace, request: CheckRequest) -> CheckResult:
+    """Check as was asked for, told on stderr, and return what came of it.
+
+    Args:
+        args: flags that are no part of the request.
+        request: as `request_of` returns it.
+    """
+    from autoloader.checking import check  # numpy
+    from autoloader.report.console import check_view  # rich
+
     with check_view(sys.stderr, quiet=args.quiet or args.json) as view:
         result = check(request, on_phase=view.on_phase, on_tick=view.on_tick)
-    if target is not None:
-        _write_contract(target, result, args.dataset)
-    if args.json:
-        write_json(result.to_dict())
-    else:
-        print_check(result.to_dict(), sys.stdout)
-    return 0 if result.passed else 1
+    if args.write_contract is not None:
+        _write_contract(Path(args.write_contract), result, request.source.spec)
+    return result
 
 
 def _write_contract(target: Path, result: CheckResult, spec: str) -> None:

@@ -14,7 +14,8 @@ from autoloader.units import parse_bytes, parse_duration
 if TYPE_CHECKING:
     import argparse
 
-    from autoloader.measuring import MeasureRequest
+    from autoloader.measuring import MeasureRequest, MeasureResult
+    from autoloader.values.scope import SourceSpec
 
 _EXIT = {"settled": 0, "failed": 1, "undecided": 6}
 
@@ -67,14 +68,32 @@ def add_parser(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure, print the comparison, return the exit code."""
     check_surroundings(weighs=True)
-    request = _request(args)
+    request = request_of(args, arguments.source_of(args))
 
+    from autoloader.report.console import print_measure  # rich
+    from autoloader.report.measure import MeasureReport
+
+    result = result_of(args, request)
+    report = MeasureReport.of(result)
+    if args.json:
+        write_json(report.to_dict())
+    else:
+        print_measure(report, sys.stdout)
+    return _EXIT[result.state]
+
+
+def result_of(args: argparse.Namespace, request: MeasureRequest) -> MeasureResult:
+    """Measure as was asked for, told on stderr, and return what came of it.
+
+    Args:
+        args: flags that are no part of the request.
+        request: as `request_of` returns it.
+    """
     from dataclasses import replace
 
     from autoloader.measure.machine import read_machine  # psutil
     from autoloader.measuring import measure  # numpy
-    from autoloader.report.console import measure_view, print_measure  # rich
-    from autoloader.report.measure import MeasureReport
+    from autoloader.report.console import measure_view  # rich
     from autoloader.values.target import MEMORY_SHARE
 
     machine = read_machine()
@@ -89,17 +108,16 @@ def run(args: argparse.Namespace) -> int:
         rounds=request.rounds,
     )
     with view as watcher:
-        result = measure(request, machine, watcher)
-    report = MeasureReport.of(result)
-    if args.json:
-        write_json(report.to_dict())
-    else:
-        print_measure(report, sys.stdout)
-    return _EXIT[result.state]
+        return measure(request, machine, watcher)
 
 
-def _request(args: argparse.Namespace) -> MeasureRequest:
-    """Return the request; everything that text alone can tell is checked."""
+def request_of(args: argparse.Namespace, source: SourceSpec) -> MeasureRequest:
+    """Return the request; everything that text alone can tell is checked.
+
+    Args:
+        args: the flags.
+        source: the dataset.
+    """
     from autoloader.export.config_file import settings_text  # yaml
     from autoloader.search.contenders import MOST_CONFIGS
 
@@ -108,7 +126,7 @@ def _request(args: argparse.Namespace) -> MeasureRequest:
         raise UsageError(msg, hint="`autoloader tune` searches among more")
     rounds = arguments.count("--rounds", args.rounds, LEAST_ROUNDS)
     found = {
-        "source": arguments.source_of(args),
+        "source": source,
         "step": arguments.step_of(args),
         "configs": tuple(settings_text(text) for text in args.config),
         "batch_size": arguments.count("--batch-size", args.batch_size),

@@ -16,6 +16,9 @@ from autoloader.units import parse_bytes, parse_duration
 if TYPE_CHECKING:
     import argparse
 
+    from autoloader.tune_values import TuneResult
+    from autoloader.values.scope import SourceSpec
+
 _EXIT = {"met": 0, "not_met": 4, "undecided": 6}
 
 NAME = "tune"
@@ -102,19 +105,35 @@ def run(args: argparse.Namespace) -> int:
     """Tune, print the result, return the exit code."""
     check_surroundings(weighs=True)
     args = _with_study_file(args)
-    request = _request(args)
-    _check_step_is_there(request)
-    from autoloader.files import check_writable
+    request = request_of(args, arguments.source_of(args))
+    check_request(request)
 
-    check_writable(request["out"])
-
-    from autoloader.measure.machine import read_machine  # psutil
-    from autoloader.report.console import print_report, view_for  # rich
+    from autoloader.report.console import print_report  # rich
     from autoloader.report.data import TuneReport
+
+    result = result_of(args, request)
+    report = TuneReport.of(result)
+    if args.json:
+        write_json(report.to_dict())
+    else:
+        print_report(report, sys.stdout)
+    return _EXIT[result.state]
+
+
+def result_of(args: argparse.Namespace, request: dict[str, Any]) -> TuneResult:
+    """Tune as was asked for, told on stderr, and return what came of it.
+
+    Args:
+        args: flags that are no part of the request.
+        request: as `request_of` returns it.
+    """
+    from autoloader.measure.machine import read_machine  # psutil
+    from autoloader.report.console import view_for  # rich
     from autoloader.tune_values import TuneRequest
     from autoloader.tuning import tune  # optuna
     from autoloader.values.target import MEMORY_SHARE, Target
 
+    request = dict(request)
     machine = read_machine()
     asked = request.pop("memory_bytes")
     memory = asked or int(MEMORY_SHARE * machine.memory_available_bytes)
@@ -130,13 +149,7 @@ def run(args: argparse.Namespace) -> int:
     with view as watcher:
         for message, hint in _cautions(machine, args):
             watcher.on_caution(message, hint)
-        result = tune(whole, machine, watcher)
-    report = TuneReport.of(result)
-    if args.json:
-        write_json(report.to_dict())
-    else:
-        print_report(report, sys.stdout)
-    return _EXIT[result.state]
+        return tune(whole, machine, watcher)
 
 
 def _with_study_file(args: argparse.Namespace) -> argparse.Namespace:
@@ -151,7 +164,7 @@ def _with_study_file(args: argparse.Namespace) -> argparse.Namespace:
         return args
     from autoloader.commands.study_file import flags_of
 
-    flags = flags_of(Path(args.study), parser, _request)
+    flags = flags_of(Path(args.study), parser, _checked)
     found = parser.parse_args([*flags, *args.given])
     if found.dataset is None:
         msg = f"the study file {args.study} names no dataset"
@@ -159,8 +172,18 @@ def _with_study_file(args: argparse.Namespace) -> argparse.Namespace:
     return found
 
 
-def _request(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the request's values; everything that text alone can tell is checked."""
+def _checked(args: argparse.Namespace) -> None:
+    """Check what the flags of a study file say, by themselves."""
+    request_of(args, arguments.source_of(args))
+
+
+def request_of(args: argparse.Namespace, source: SourceSpec) -> dict[str, Any]:
+    """Return the request's values; everything that text alone can tell is checked.
+
+    Args:
+        args: the flags.
+        source: the dataset.
+    """
     from autoloader.search.space import SpaceRequest
     from autoloader.values.target import Target
 
@@ -171,7 +194,7 @@ def _request(args: argparse.Namespace) -> dict[str, Any]:
     if verify == "all" and scope.examples is None:
         scope = replace(scope, examples="all")
     return {
-        "source": arguments.source_of(args),
+        "source": source,
         "step": step,
         "target": args.target,
         "memory_bytes": parse_bytes(args.memory) if args.memory else None,
@@ -198,17 +221,20 @@ def _request(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _check_step_is_there(request: dict[str, Any]) -> None:
-    """Check what flags and study file say together.
+def check_request(request: dict[str, Any]) -> None:
+    """Check what flags and study file say together, and where the result would go.
 
     Raises:
-        UsageError: a step is to be kept fed, and there is none.
+        UsageError: a step is to be kept fed, and there is none; or no file can be
+            written there.
     """
+    from autoloader.files import check_writable
     from autoloader.values.target import Target
 
     if request["step"] is None and Target.parse(request["target"]).is_of_step:
         msg = "--target step needs the training step, and there is no --step"
         raise UsageError(msg, hint="--step train.py:step, called with each batch")
+    check_writable(request["out"])
 
 
 def _cautions(machine: Any, args: argparse.Namespace) -> list[tuple[str, str | None]]:

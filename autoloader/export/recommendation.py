@@ -88,11 +88,10 @@ class Recommendation:
         from autoloader.measure.machine import read_machine  # psutil
 
         here, measured = read_machine(), Machine.from_dict(self.data["machine"])
-        again = f"run `autoloader tune --dataset {self.data['dataset']}"
         if here.key != measured.key:
             text = (
                 f"the settings were measured on {measured.key}, "
-                f"this machine is {here.key}; {again}` here"
+                f"this machine is {here.key}; {self._again()} here"
             )
             warnings.warn(text, OtherMachineWarning, stacklevel=3)
         ranks = os.environ.get("LOCAL_WORLD_SIZE")
@@ -100,9 +99,18 @@ class Recommendation:
         if ranks is not None and ranks != str(known):
             text = (
                 f"the settings were measured for ranks={known}, "
-                f"LOCAL_WORLD_SIZE is {ranks}; {again} --ranks {ranks}`"
+                f"LOCAL_WORLD_SIZE is {ranks}; {self._again(ranks)}"
             )
             warnings.warn(text, OtherMachineWarning, stacklevel=3)
+
+    def _again(self, ranks: str | None = None) -> str:
+        """Return how to tune again; what has no SPEC was given to the Python API."""
+        dataset = self.data["dataset"]
+        if ":" not in dataset:
+            more = "" if ranks is None else f", ranks={ranks}"
+            return f"run `autoloader.tune(dataset{more})`"
+        more = "" if ranks is None else f" --ranks {ranks}"
+        return f"run `autoloader tune --dataset {dataset}{more}`"
 
     def write(self, path: Path) -> None:
         """Write the file at once, or leave what stands there untouched."""

@@ -14,7 +14,7 @@ from autoloader.report.cleaning import clean
 from autoloader.report.surface import console_on, moves_cursor, shows_colour, writable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from rich.console import RenderableType
 
@@ -176,6 +176,21 @@ def print_error(message: str, hint: str | None, stream: TextIO | None = None) ->
         lines.append(f"  {yellow}hint:{reset} {clean(hint)}")
     with contextlib.suppress(BrokenPipeError):
         print("\n".join(lines), file=writable(stream), flush=True)
+
+
+def print_caution(message: str, hint: str | None, stream: TextIO | None = None) -> None:
+    """Print what is worth knowing before all else; stderr where no stream is named."""
+    stream = sys.stderr if stream is None else stream
+    said = f"caution: {clean(message)}" + (f" ({clean(hint)})" if hint else "")
+    with contextlib.suppress(BrokenPipeError):
+        print(said, file=writable(stream), flush=True)
+
+
+def print_lines(lines: Iterable[str], stream: TextIO | None = None) -> None:
+    """Print what a training is told; stderr where no stream is named."""
+    stream = sys.stderr if stream is None else stream
+    with contextlib.suppress(BrokenPipeError):
+        print("\n".join(map(clean, lines)), file=writable(stream), flush=True)
 
 
 def _print(drawing: RenderableType, stream: TextIO | None) -> None:

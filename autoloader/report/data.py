@@ -82,6 +82,8 @@ class TuneReport:
     """Section of the recommendation file; None where there is no training step."""
     next_step: str | None
     """What to do now."""
+    pointer: str | None
+    """How to find out what a training takes; None where a rate or a step was named."""
     duration: str
     """How long this run took."""
     seconds: float
@@ -138,6 +140,7 @@ class TuneReport:
             limit_section=found.get("limit"),
             step=found.get("step"),
             next_step=sentences.next_step(result),
+            pointer=sentences.pointer(result),
             duration=sentences.duration(result),
             seconds=result.seconds,
             chosen=result.result.choice.config,

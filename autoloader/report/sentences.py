@@ -219,6 +219,16 @@ def next_step(result: TuneResult) -> str | None:
             return "the same command with --target 95%: the simplest near the fastest"
 
 
+def pointer(result: TuneResult) -> str | None:
+    """Return how to find out what a training takes; None where that was told."""
+    found = result.recommendation.data if result.recommendation is not None else {}
+    standings = result.result.standings
+    is_share = standings is not None and standings.target.share_of_best is not None
+    if not is_share or found.get("step") is not None:
+        return None
+    return "autoloader.watch(loader) in a training prints the --target it needs"
+
+
 def _spent_s(result: TuneResult) -> float:
     """Return the seconds that the study took, earlier runs of it included."""
     found = result.recommendation.data if result.recommendation is not None else {}

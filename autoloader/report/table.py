@@ -173,6 +173,7 @@ def _facts(report: TuneReport) -> RenderableType:
         *(("advice", said) for said in report.advice),
         ("file", report.file),
         ("next", report.next_step),
+        ("target", report.pointer),
     )
     return labelled(
         (Text(label, style="label"), Text(clean(said))) for label, said in facts if said

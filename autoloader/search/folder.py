@@ -49,7 +49,7 @@ class StudyKey:
     source: SourceSpec
     """SPEC and arguments."""
     code: dict[str, str]
-    """Digest of the file that each SPEC names, by its flag."""
+    """Digest of the file that each SPEC names, or of a live object, by its flag."""
     scope: ScopeRequest
     """How the scope is drawn, the time limit left out."""
     space: SpaceRequest
@@ -91,9 +91,12 @@ class StudyKey:
         if step is not None:
             specs["--step"] = step
         specs |= {f"--unit {unit.name}": unit.spec for unit in scope.units}
+        code = code_digests(specs)
+        if source.live is not None:
+            code["--dataset"] = source.live.signature
         return cls(
             source=source,
-            code=code_digests(specs),
+            code=code,
             scope=scope,
             space=space,
             machine=machine.key,
@@ -109,9 +112,11 @@ class StudyKey:
         """Return the parts by name, passwords left out: a new one changes nothing."""
         scope = self.scope.to_dict()
         scope.pop("time_limit_s")
+        source = as_kept(self.source).to_dict()
+        source.pop("live")  # told by its signature, which is the code of its SPEC
         with_step = {} if self.step is None else {"step": self.step}
         return {
-            "source": as_kept(self.source).to_dict(),
+            "source": source,
             "code": dict(self.code),
             "scope": scope,
             "space": self.space.to_dict(),

@@ -20,6 +20,7 @@ from autoloader.child.wire import Decoder, send
 from autoloader.trial.aftercare import end_session
 from autoloader.trial.interpreter import interpreter_flags
 from autoloader.trial.watchdog import Patience, Watchdog
+from autoloader.values.job import CHILD_VARIABLE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,6 +82,7 @@ class Child:
             **os.environ,
             "TMPDIR": str(tmp),
             "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+            CHILD_VARIABLE: "1",
         }
         try:
             with _log(logs / "stdout.txt") as out, _log(logs / "stderr.txt") as err:

@@ -17,7 +17,7 @@ FINDINGS = (
 CAUTIONS = (
     "streams_identical", "epochs_identical", "idle_workers", "one_worker_serves_all",
     "length_misdeclared", "weak_identity", "not_fully_verified", "descriptors_growing",
-    "memory_growing", "examples_left_out",
+    "memory_growing", "examples_left_out", "loader_class_left_out",
 )  # fmt: skip
 """Codes worth knowing: they refuse a config under `--strict` only."""
 

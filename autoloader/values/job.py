@@ -19,6 +19,9 @@ from autoloader.values.outcome import (
 )
 from autoloader.values.scope import DatasetFacts, Scope, ScopeRequest, SourceSpec
 
+CHILD_VARIABLE = "AUTOLOADER_CHILD"
+"""Is set in children and in all that comes from them: none of them asks for more."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceOrder(Stored):

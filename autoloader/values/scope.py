@@ -20,13 +20,39 @@ GATE_EXAMPLES = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LiveObject(Stored):
+    """An object of the user's process as it is handed to each child: pickled, in files.
+
+    The files are read by their owner only, and gone when all is done.
+    """
+
+    file: str
+    """What is unpickled: the object, and behind it what `__main__` defines of it."""
+    size_bytes: int
+    """Size of that file."""
+    signature: str
+    """Digest of it, without what differs from process to process."""
+    modules: tuple[str, ...] = ()
+    """Modules that it needs, which are imported before it is read."""
+    search_path: tuple[str, ...] = ()
+    """Where the user's process looks for modules."""
+    start_method: str | None = None
+    """How the user's process starts workers, where it says; None: as Python does."""
+    main_file: str | None = None
+    """What `__main__` defines of it, by itself, for workers that are spawned; None:
+    nothing, or they could not import it in the user's process either."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSpec(Stored):
     """Where the dataset comes from, as the user wrote it."""
 
     spec: str
-    """`module:attribute` or `path/file.py:attribute`."""
+    """`module:attribute` or `path/file.py:attribute`; the name of a live object."""
     arguments: tuple[tuple[str, Any], ...] = ()
     """Keyword arguments for a callable attribute, as `--arg key=value` gave them."""
+    live: LiveObject | None = None
+    """The object itself, given to the Python API; None: the SPEC names it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,6 +280,9 @@ class DatasetFacts(Stored):
     looked for."""
     random_share: float = 1.0
     """Part of the examples that differ when they are read again, where any does."""
+    own_class: bool = False
+    """Whether trials read a loader of the class that the user's own is of, and that
+    makes its batches in its own way."""
 
     @property
     def random_fields(self) -> tuple[str, ...]:

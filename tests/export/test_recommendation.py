@@ -19,6 +19,7 @@ from autoloader.export.recommendation import (
     Recommendation,
     load,
 )
+from autoloader.measure import machine as machine_module
 from autoloader.values.config import LoaderConfig
 from autoloader.values.machine import Machine
 
@@ -93,7 +94,7 @@ def error_of(path: Path) -> AutoloaderError:
 @pytest.fixture
 def this_machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     """Make the machine of the recommendation the one that runs."""
-    monkeypatch.setattr("autoloader.measure.machine.read_machine", lambda: MACHINE)
+    monkeypatch.setattr(machine_module, "read_machine", lambda: MACHINE)
     monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
     return MACHINE
 
@@ -232,7 +233,7 @@ def test_another_machine_is_warned_of(
 ) -> None:
     """The warning names both kinds, the way out, and the caller's own line."""
     here = dataclasses.replace(MACHINE, cpu_model="Intel(R) Xeon(R) CPU")
-    monkeypatch.setattr("autoloader.measure.machine.read_machine", lambda: here)
+    monkeypatch.setattr(machine_module, "read_machine", lambda: here)
     monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
     recommendation = load(written(tmp_path))
 
@@ -283,6 +284,24 @@ def test_another_number_of_ranks_is_warned_of(
         if warns
         else []
     )
+
+
+def test_a_live_object_is_tuned_again_by_the_api(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has no SPEC that a command could take."""
+    here = dataclasses.replace(MACHINE, cpu_model="Intel(R) Xeon(R) CPU")
+    monkeypatch.setattr(machine_module, "read_machine", lambda: here)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "8")
+    recommendation = load(written(tmp_path, dataset="__main__.Photos object"))
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", OtherMachineWarning)
+        recommendation.dataloader(DATASET, num_workers=0)
+
+    elsewhere, ranks = (str(item.message) for item in caught)
+    assert elsewhere.endswith("; run `autoloader.tune(dataset)` here")
+    assert ranks.endswith("; run `autoloader.tune(dataset, ranks=8)`")
 
 
 @pytest.mark.parametrize("name", ["none.yaml", ".", "file/none.yaml"])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from autoloader import cli
 from autoloader.commands import measure, tune
+from autoloader.commands.arguments import source_of
 from tests.fuzz.spoiling import TEXTS, WORDS
 
 QUICK, MANY = 60, 600
@@ -84,11 +85,12 @@ def only_requests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Let commands make their request, and go no further."""
 
     def request_of_tune(args: Namespace) -> int:
-        tune._request(tune._with_study_file(args))
+        found = tune._with_study_file(args)
+        tune.request_of(found, source_of(found))
         return TAKEN
 
     def request_of_measure(args: Namespace) -> int:
-        measure._request(args)
+        measure.request_of(args, source_of(args))
         return TAKEN
 
     monkeypatch.setattr(tune, "run", request_of_tune)

@@ -44,6 +44,10 @@ UNSAFE = frozenset(
 METHODS = frozenset({"exec_module", "load_module"})
 
 EXCEPTIONS = {
+    ("autoloader/child/definitions.py", "pickle.load"): "what the user's own process "
+    "defines, in a file that nobody else can write, and that lives as long as it runs",
+    ("autoloader/child/live.py", "pickle.Unpickler"): "the same, of the live object",
+    ("autoloader/child/live.py", "importlib.import_module"): "modules that it needs",
     ("autoloader/child/source.py", "exec_module"): "runs the file that the SPEC names",
     ("autoloader/child/source.py", "importlib.import_module"): "the SPEC's module",
     ("autoloader/measure/accelerator.py", "importlib.import_module"): "loads pynvml, "

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from autoloader.export.recommendation import Recommendation
+from autoloader.report import sentences
 from autoloader.report.data import TuneReport
 from autoloader.search.passed_over import PassedOver
 from autoloader.search.selection import Choice
@@ -378,3 +379,18 @@ def test_a_config_that_left_the_race_is_counted() -> None:
     assert report.race == (
         "6 rounds of 4 configs; the time for it was up; 1 left it by a failed pass"
     )
+
+
+def test_who_named_no_target_is_told_how_to_find_one() -> None:
+    """A rate is one already, and a step asks for its own."""
+    share = result(RATES, target=Target(share_of_best=0.95), sources=SOURCES)
+    rate = result(RATES, target=RATE_1000, sources=SOURCES)
+    with_step = replace(
+        share, recommendation=Recommendation({"dataset": "a:b", "step": {"spec": "s"}})
+    )
+
+    assert TuneReport.of(share).pointer == (
+        "autoloader.watch(loader) in a training prints the --target it needs"
+    )
+    assert TuneReport.of(rate).pointer is None
+    assert sentences.pointer(with_step) is None

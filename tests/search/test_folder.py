@@ -16,7 +16,7 @@ from autoloader.search.study_code import code_digests
 from autoloader.values.config import LoaderConfig
 from autoloader.values.contract import Contract
 from autoloader.values.gate import GatePolicy
-from autoloader.values.scope import ScopeRequest, SourceSpec, UnitSpec
+from autoloader.values.scope import LiveObject, ScopeRequest, SourceSpec, UnitSpec
 from tests.fakes import a_machine, a_scope, some_facts
 
 SPACE = Space(
@@ -114,6 +114,33 @@ def test_a_study_that_never_began_has_no_state(tmp_path: Path) -> None:
 def test_what_changes_a_reading_is_another_study(changed: dict[str, Any]) -> None:
     """Each flag of its own, and the versions of what runs."""
     assert a_key(**changed).folder_name != a_key().folder_name
+
+
+def a_live_object(signature: str, file: str) -> SourceSpec:
+    """Return the source of an object that was handed over."""
+    live = LiveObject(file=file, size_bytes=9, signature=signature)
+    return SourceSpec(spec="__main__.Photos object", live=live)
+
+
+def test_a_live_object_is_known_by_its_signature(tmp_path: Path) -> None:
+    """Not by the file that it is read from, which is another one each time."""
+    key = a_key(source=a_live_object("1", "/tmp/a/object"))
+    again = a_key(source=a_live_object("1", "/tmp/b/object"))
+    other = a_key(source=a_live_object("2", "/tmp/a/object"))
+    left(tmp_path, key)
+
+    ((message, _hint),) = StudyFolder(tmp_path, other).cautions()
+
+    assert key.folder_name == again.folder_name
+    assert key.folder_name.startswith("main-Photos-object-")
+    assert key.to_dict()["source"] == {
+        "spec": "__main__.Photos object",
+        "arguments": [],
+    }
+    assert message == (
+        "an unfinished study of this dataset is kept apart: the code of --dataset has "
+        "changed"
+    )
 
 
 def test_another_torch_is_another_study(monkeypatch: pytest.MonkeyPatch) -> None:

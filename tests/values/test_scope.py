@@ -11,6 +11,7 @@ from autoloader.errors import StoredFileError
 from autoloader.values.scope import (
     DatasetFacts,
     FieldFacts,
+    LiveObject,
     Scope,
     ScopeRequest,
     SourceSpec,
@@ -174,3 +175,21 @@ def test_a_request_of_another_form_is_refused(
         ScopeRequest.from_dict(values)
 
     assert str(caught.value) == sentence
+
+
+def test_a_live_object_travels_as_others_do() -> None:
+    """In the order that a child gets."""
+    value = SourceSpec(
+        spec="__main__.Photos object",
+        live=LiveObject(
+            file="/tmp/x/object",
+            size_bytes=9,
+            signature="1",
+            modules=("torch",),
+            search_path=("/home",),
+            start_method="spawn",
+            main_file="/tmp/x/main",
+        ),
+    )
+
+    assert SourceSpec.from_dict(json.loads(json.dumps(value.to_dict()))) == value
