@@ -15,6 +15,7 @@ import autoloader
 from autoloader.commands import (
     check,
     diagnose,
+    export,
     machine,
     measure,
     needs,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import FrameType
 
-_COMMANDS = (tune, check, diagnose, measure, needs, machine, topics)
+_COMMANDS = (tune, check, diagnose, measure, needs, export, machine, topics)
 
 INTERRUPTED = 130
 BUG = 70

@@ -5,6 +5,14 @@
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)"
 venv="$root/.venv"
 python="$venv/bin/python"
+constraints="scripts/constraints.txt"
+
+# Work in .venv-NAME with the pins of scripts/constraints-NAME.txt instead.
+use_environment() {
+  venv="$root/.venv-$1"
+  python="$venv/bin/python"
+  constraints="scripts/constraints-$1.txt"
+}
 
 # Say why on stderr and leave with 2, "wrong use".
 fail() {
@@ -43,18 +51,18 @@ make_venv() {
 }
 
 # Install the project with these extras ("dev,vision") as an editable package, unless
-# this checkout has done so with the same pyproject.toml and constraints.txt.
+# this checkout has done so with the same pyproject.toml and constraints.
 install_project() {
   local extras="$1" stamp state
   stamp="$venv/installed-${extras//,/-}"
   make_venv
-  state="$root $(cd "$root" && cksum pyproject.toml scripts/constraints.txt)"
+  state="$root $(cd "$root" && cksum pyproject.toml "$constraints")"
   if [[ -f "$stamp" && "$(<"$stamp")" == "$state" ]]; then
     return
   fi
   printf 'installing the project with [%s] into %s\n' "$extras" "$venv" >&2
   "$python" -m pip install --quiet --disable-pip-version-check \
-    --constraint "$root/scripts/constraints.txt" --editable "$root[$extras]" >&2
+    --constraint "$root/$constraints" --editable "$root[$extras]" >&2
   printf '%s\n' "$state" >"$stamp"
 }
 

@@ -19,6 +19,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from autoloader.child.live import read_live
+from autoloader.child.trainers import trained_with
 from autoloader.errors import AutoloaderError, DatasetError, UsageError, did_you_mean
 from autoloader.values.scope import LiveObject, SourceSpec
 
@@ -75,7 +76,7 @@ def _built(found: Any, source: SourceSpec) -> Any:
     elif source.arguments:
         msg = f"{source.spec} is {_kind_of(found)} and takes no --arg"
         raise UsageError(msg, hint="a class or a function takes arguments")
-    return _checked(found, source.spec)
+    return _checked(_trained_with(found, source.spec), source.spec)
 
 
 def load_function(spec: str, *, flag: str, takes: str) -> Callable[..., object]:
@@ -245,6 +246,13 @@ def _datasets_of(module: ModuleType) -> str | None:
         and callable(value)
     ]
     return f"it defines {', '.join(sorted(names)[:8])}" if names else None
+
+
+def _trained_with(found: Any, spec: str) -> Any:
+    """Return the loader of a trainer; anything else as it stands."""
+    done = "asked for its training loader"
+    with _reported(spec, done), _nothing_trains(spec, may_load=True):
+        return trained_with(found)
 
 
 def _needs_calling(found: object) -> bool:

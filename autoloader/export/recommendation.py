@@ -63,13 +63,29 @@ class Recommendation:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Keyword arguments for `DataLoader`, as a fresh dict."""
+        """Keyword arguments for `DataLoader`, as they were found, as a fresh dict."""
         return dict(self.data["dataloader"])
 
     @property
     def is_met(self) -> bool:
         """Whether the target was shown to be met."""
         return bool(self.data["target"]["met"])
+
+    def kwargs(self, to: str = "torch") -> dict[str, Any]:
+        """Return the settings under a framework's own keys, as a fresh dict.
+
+        Values that the framework refuses together, and None where it means nothing, are
+        left out.
+
+        Args:
+            to: name of the framework, as for `autoloader export --to`.
+
+        Raises:
+            UsageError: there is no such framework.
+        """
+        from autoloader.export.frameworks import export_to  # all of them
+
+        return export_to(self, to).settings
 
     def dataloader(self, dataset: Any, **overrides: Any) -> DataLoader[Any]:
         """Return a `DataLoader` over `dataset` with the recommended settings.
@@ -78,7 +94,7 @@ class Recommendation:
             dataset: any dataset; the evidence holds for the one that was tuned.
             overrides: further or other arguments of `DataLoader`, such as `shuffle`.
         """
-        from autoloader.export.frameworks.torch import build  # torch
+        from autoloader.export.frameworks.torch import build
 
         self.warn_if_elsewhere()
         return build(dataset, {**self.settings, **overrides})
@@ -194,9 +210,13 @@ def _check_used(data: Mapping[str, Any]) -> None:
 def _config_of(settings: object) -> LoaderConfig:
     """Return the settings as a config; PyTorch's prefetch_factor where none is named.
 
+    Beside a batch_sampler of the user's own no batch size is named.
+
     Raises:
         StoredFileError: they are not what `DataLoader` takes.
     """
+    if isinstance(settings, Mapping):
+        settings = {"batch_size": None, **settings}
     if isinstance(settings, Mapping) and settings.get("num_workers"):
         named = settings.get("prefetch_factor")
         factor = DEFAULT_PREFETCH if named is None else named

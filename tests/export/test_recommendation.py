@@ -208,6 +208,34 @@ def test_a_batch_sampler_takes_the_place_of_the_batch_size(tmp_path: Path) -> No
     assert [len(batch) for (batch,) in loader] == [5, 5]
 
 
+def test_a_loader_with_batches_of_its_own_is_read_back(tmp_path: Path) -> None:
+    """Its file names no batch size, and there is none to check."""
+    sampler = BatchSampler(SequentialSampler(DATASET), batch_size=5, drop_last=False)
+    path = written(tmp_path, dataloader={"num_workers": 0, "pin_memory": False})
+
+    recommendation = load(path)
+
+    assert recommendation.config.batch_size is None
+    assert "batch_size" not in recommendation.settings
+    kwargs = recommendation.kwargs()
+    loader = DataLoader(DATASET, batch_sampler=sampler, **kwargs)
+    assert [len(batch) for (batch,) in loader] == [5, 5]
+
+
+def test_settings_are_given_under_a_frameworks_keys(tmp_path: Path) -> None:
+    """As `autoloader export` writes them."""
+    recommendation = load(written(tmp_path))
+
+    found = recommendation.kwargs("transformers")
+
+    assert found == {
+        "dataloader_num_workers": 2,
+        "dataloader_prefetch_factor": 2,
+        "dataloader_pin_memory": False,
+        "dataloader_persistent_workers": True,
+    }
+
+
 def test_the_settings_are_the_callers_own(tmp_path: Path) -> None:
     """Changing them does not change the recommendation."""
     recommendation = load(written(tmp_path))
