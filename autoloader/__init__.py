@@ -5,7 +5,7 @@ Light to import: neither torch nor optuna nor pandas is loaded here.
 
 from autoloader.api import check, measure, tune
 from autoloader.errors import AutoloaderError
-from autoloader.export.readings import readings
+from autoloader.export.readings import loops, readings, trials
 from autoloader.export.recommendation import OtherMachineWarning, Recommendation, load
 from autoloader.watching import watch
 
@@ -16,8 +16,10 @@ __all__ = [
     "__version__",
     "check",
     "load",
+    "loops",
     "measure",
     "readings",
+    "trials",
     "tune",
     "watch",
 ]

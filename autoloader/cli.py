@@ -19,6 +19,7 @@ from autoloader.commands import (
     machine,
     measure,
     needs,
+    report,
     topics,
     tune,
 )
@@ -31,7 +32,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import FrameType
 
-_COMMANDS = (tune, check, diagnose, measure, needs, export, machine, topics)
+_COMMANDS = (
+    tune,
+    check,
+    diagnose,
+    measure,
+    report,
+    needs,
+    export,
+    machine,
+    topics,
+)
 
 INTERRUPTED = 130
 BUG = 70

@@ -251,6 +251,17 @@ def test_optuna_is_imported_by_the_search_alone() -> None:
     assert wrong == []
 
 
+def test_jinja_is_imported_where_pages_are_rendered() -> None:
+    """Every other command does without it."""
+    importers = {
+        item.importer
+        for item in IMPORTS
+        if item.imported.split(".")[0] in {"jinja2", "markupsafe"}
+    }
+
+    assert importers == {"autoloader.report.html.rendering"}
+
+
 def test_imports_are_absolute() -> None:
     """A module is named in full wherever it is named."""
     assert [str(item) for item in IMPORTS if item.is_relative] == []

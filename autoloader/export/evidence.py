@@ -117,6 +117,7 @@ def recommend(evidence: Evidence) -> Recommendation:
                 "space": evidence.space.to_dict(),
                 "stopped": evidence.stopped_search,
                 "untried_faster": evidence.result.untried,
+                "race": _race(evidence),
                 "model": _model(evidence),
             },
         }
@@ -187,9 +188,35 @@ def _target(evidence: Evidence) -> dict[str, Any]:
         "state": choice.state,
         "reason": choice.reason,
         "probability": choice.probability,
+        "at_least": _at_least(evidence),
         "confidence": CONFIDENCE,
         "indifference": INDIFFERENCE,
         "ranks": evidence.ranks,
+    }
+
+
+def _at_least(evidence: Evidence) -> float | None:
+    """Return the share of what is wanted that the choice delivers with confidence.
+
+    None where nothing was chosen, or a training loop was judged instead.
+    """
+    chosen, standings = evidence.result.choice.config, evidence.result.standings
+    if chosen is None or standings is None or standings.target.is_of_step:
+        return None
+    return standings[chosen].at_least
+
+
+def _race(evidence: Evidence) -> dict[str, Any] | None:
+    """Return how the race went; its rates are in `measured`, and in the study."""
+    race = evidence.result.race
+    if race is None or not race.rounds:
+        return None
+    return {
+        "rounds": len(race.rounds),
+        "configs": len({config for round_ in race.rounds for config in round_}),
+        "stopped": race.stopped_because,
+        "dropped": len(race.dropped),
+        "error": race.error,
     }
 
 

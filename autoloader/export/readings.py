@@ -1,57 +1,68 @@
-"""Give the readings of a study as a table, one row a reading.
+"""Give what a study left as tables for pandas: trials, readings, training loops.
 
-Reads what `search.record` writes, without its lock and without mending anything: a
-study that is running can be looked at. Rates are worked out of the raw readings.
+What lies in the folder is read by `export.study_files`; rates are worked out of the raw
+readings.
 """
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autoloader.errors import AutoloaderError, StoredFileError
-from autoloader.measure.throughput import (
-    end_s,
-    epoch_rate,
-    first_batch_s,
-    steady_rate,
-    wait_percentiles,
-    warm_s,
-)
-from autoloader.values.decode import shown, value_of
+from autoloader.errors import StoredFileError
+from autoloader.export.study_files import StudyFiles, read_study
+from autoloader.measure.intervals import median
+from autoloader.measure.stepping import loop_rate, loop_shares
+from autoloader.measure.throughput import epoch_rate
+from autoloader.values.decode import value_of
 from autoloader.values.machine import Machine
-from autoloader.values.outcome import Outcome, Reading
-from autoloader.values.text_file import read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Mapping, Sequence
 
     from pandas import DataFrame
 
-OUTCOMES = "outcomes.jsonl"
+    from autoloader.values.outcome import Outcome
+    from autoloader.values.step import StepReading
 
-STUDIES = ".autoloader"
-"""Folder with studies, in the working folder of the command that made them."""
+_CONFIG: dict[str, Any] = {
+    "num_workers": "Int64", "prefetch_factor": "Int64", "pin_memory": "boolean",
+    "persistent_workers": "boolean", "batch_size": "Int64",
+}  # fmt: skip
 
-_MOST = 2**63 - 1
-"""Largest whole number that a column holds."""
+_LOAD: dict[str, Any] = {
+    "own_cpu": "Float64", "foreign_cpu": "Float64", "stolen_cpu": "Float64",
+    "throttled_cpu": "Float64", "storage_bytes": "Int64",
+}  # fmt: skip
 
-_DTYPES: dict[str, Any] = {
-    "trial": "Int64", "source": "string", "num_workers": "Int64",
-    "prefetch_factor": "Int64", "pin_memory": "boolean",
-    "persistent_workers": "boolean", "batch_size": "Int64", "status": "string",
+READING_COLUMNS: dict[str, Any] = {
+    "trial": "Int64", "source": "string", **_CONFIG, "status": "string",
     "purpose": "string", "replaced_because": "string", "kept": "boolean",
     "cache": "string", "epoch_rate": "Float64", "steady_rate": "Float64",
     "first_batch_s": "Float64", "warm_s": "Float64", "end_s": "Float64",
     "total_s": "Float64", "wait_p50_s": "Float64", "wait_p99_s": "Float64",
     "wait_max_s": "Float64", "batches": "Int64", "examples": "Int64",
-    "epochs": "Int64", "own_cpu": "Float64", "foreign_cpu": "Float64",
-    "stolen_cpu": "Float64", "throttled_cpu": "Float64", "storage_bytes": "Int64",
-    "peak_memory_bytes": "Int64",
+    "epochs": "Int64", **_LOAD, "peak_memory_bytes": "Int64",
 }  # fmt: skip
 """Columns in order; all of them can hold "not known", which is `pandas.NA`."""
+
+TRIAL_COLUMNS: dict[str, Any] = {
+    "trial": "Int64", "source": "string", **_CONFIG, "status": "string",
+    "failure": "string", "findings": "string", "cautions": "string",
+    "isolation": "string", "start_method": "string", "seconds": "Float64",
+    "verified_examples": "Int64", "readings": "Int64", "raced": "Int64",
+    "epoch_rate": "Float64", "loops": "Int64", "loop_rate": "Float64",
+    "wait_share": "Float64", "peak_memory_bytes": "Int64",
+    "queued_bytes": "Int64", "queue_was_full": "boolean", "pinned_bytes": "Int64",
+    "accelerator_bytes": "Int64",
+}  # fmt: skip
+
+LOOP_COLUMNS: dict[str, Any] = {
+    "trial": "Int64", "source": "string", **_CONFIG, "status": "string",
+    "loop_rate": "Float64", "steps_per_s": "Float64", "wait_share": "Float64",
+    "wait_s": "Float64", "compute_s": "Float64", "total_s": "Float64",
+    "batches": "Int64", "examples": "Int64", "utilisation": "Float64", **_LOAD,
+}  # fmt: skip
 
 
 def readings(study: str | Path) -> DataFrame:
@@ -92,273 +103,146 @@ def readings(study: str | Path) -> DataFrame:
     Raises:
         StoredFileError: there is no study, or its file is damaged.
     """
+    study_files = read_study(Path(study))
+    rows = [item.to_dict() for item in study_files.taken]
+    return _frame(rows, READING_COLUMNS, study_files)
+
+
+def trials(study: str | Path) -> DataFrame:
+    """Return every trial of a study, one row each, in order of their numbers.
+
+    A study that is running may be read. Columns:
+
+    - `trial`, `source`, the config, `status`: as `readings` has them
+    - `failure`: kind of what ended it, such as `hung`; NA: nothing did
+    - `findings`, `cautions`: codes of the gate's verdict, joined by blanks; NA: none
+    - `isolation`, `start_method`: how its processes were made; `seconds`: wall time
+    - `verified_examples`: compared with the reference, in each epoch
+    - `readings`, `raced`: readings that count, and those of them from the race
+    - `epoch_rate`: examples a second, the median of the race, else of all that count
+    - `loops`, `loop_rate`, `wait_share`: training loops, and their medians
+    - `peak_memory_bytes`, `queued_bytes`, `queue_was_full`, `pinned_bytes`,
+      `accelerator_bytes`: of all processes together, as weighed last
+
+    Dtypes, `frame.attrs`, argument and errors are those of `readings`.
+    """
+    study_files = read_study(Path(study))
+    rows = [_trial_row(outcome) for outcome in study_files.outcomes]
+    return _frame(rows, TRIAL_COLUMNS, study_files)
+
+
+def loops(study: str | Path) -> DataFrame:
+    """Return every pass with the training step, one row each, trial by trial.
+
+    Columns beside those of `readings`: `loop_rate` (examples a second of a whole epoch,
+    the step in it), `steps_per_s`, `wait_share` (part of the time, 0-1, that the loop
+    stood waiting), `wait_s` and `compute_s` (medians of a wait and of a step),
+    `utilisation` (of the accelerator, 0-1).
+
+    Dtypes, `frame.attrs`, argument and errors are those of `readings`.
+    """
+    study_files = read_study(Path(study))
+    rows = [
+        _loop_row(outcome, loop)
+        for outcome in study_files.outcomes
+        for loop in outcome.loops
+    ]
+    return _frame(rows, LOOP_COLUMNS, study_files)
+
+
+def _frame(
+    rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Any], study: StudyFiles
+) -> DataFrame:
     import pandas as pd  # slow to load, so only where a table is asked for
 
-    path = _outcomes_of(Path(study))
-    rows = [row.to_dict() for row in _rows(path)]
     frame = pd.DataFrame(
         {
             name: pd.array([row[name] for row in rows], dtype=dtype)
-            for name, dtype in _DTYPES.items()
+            for name, dtype in columns.items()
         }
     )
-    frame.attrs.update(_attrs(path.parent))
+    frame.attrs.update(_attrs(study))
     return frame
 
 
-def figures_of(reading: Reading) -> dict[str, Any]:
-    """Return what is worked out of a reading, by name; None where it has none."""
-    waits = wait_percentiles(reading)
+def _trial_row(outcome: Outcome) -> dict[str, Any]:
+    verdict, memory, failure = outcome.verdict, outcome.memory, outcome.failure
+    counted = outcome.counted
+    rates = [epoch_rate(item) for item in outcome.raced]
+    shares = [found for item in outcome.loops if (found := loop_shares(item))]
+    weighed = ("peak_bytes", "queued_bytes", "queue_was_full")
+    peak, queued, was_full = (
+        None if memory is None else getattr(memory, name) for name in weighed
+    )
     return {
-        "epoch_rate": epoch_rate(reading),
-        "steady_rate": steady_rate(reading),
-        "first_batch_s": first_batch_s(reading),
-        "warm_s": warm_s(reading),
-        "end_s": end_s(reading),
-        "total_s": reading.total_s,
-        "wait_p50_s": None if waits is None else waits.p50_s,
-        "wait_p99_s": None if waits is None else waits.p99_s,
-        "wait_max_s": None if waits is None else waits.max_s,
-        "batches": len(reading.counts),
-        "examples": sum(reading.counts),
-        "epochs": len(reading.epoch_ends_s),
+        **_of_trial(outcome),
+        "failure": None if failure is None else failure.kind,
+        "findings": _codes(() if verdict is None else verdict.findings),
+        "cautions": _codes(() if verdict is None else verdict.cautions),
+        "isolation": outcome.isolation,
+        "start_method": outcome.start_method,
+        "seconds": outcome.seconds,
+        "verified_examples": None if verdict is None else verdict.examples,
+        "readings": len(counted),
+        "raced": sum(item.purpose == "race" for item in counted),
+        "epoch_rate": _middle(rates),
+        "loops": len(outcome.loops),
+        "loop_rate": _middle([loop_rate(item) for item in outcome.loops]),
+        "wait_share": _middle([item.wait_share for item in shares]),
+        "peak_memory_bytes": peak,
+        "queued_bytes": queued,
+        "queue_was_full": was_full,
+        "pinned_bytes": None if memory is None else memory.pinned_bytes,
+        "accelerator_bytes": None if memory is None else memory.accelerator_bytes,
     }
 
 
-@dataclass(slots=True)
-class _Row:
-    """A reading, and the trial that it belongs to, as last heard of."""
-
-    outcome: Outcome
-    reading: Reading
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row's cells by column."""
-        outcome, reading = self.outcome, self.reading
-        memory = outcome.memory
-        stored = (
-            "purpose", "replaced_because", "kept", "cache", "own_cpu", "foreign_cpu",
-            "stolen_cpu", "throttled_cpu", "storage_bytes",
-        )  # fmt: skip
-        return {
-            "trial": outcome.number,
-            "source": outcome.source,
-            **outcome.config.to_dict(),
-            "status": outcome.status.value,
-            **{name: getattr(reading, name) for name in stored},
-            **figures_of(reading),
-            "peak_memory_bytes": None if memory is None else memory.peak_bytes,
-        }
+def _loop_row(outcome: Outcome, loop: StepReading) -> dict[str, Any]:
+    shares = loop_shares(loop)
+    told = ("steps_per_s", "wait_share", "wait_s", "compute_s")
+    return {
+        **_of_trial(outcome),
+        "loop_rate": loop_rate(loop),
+        **{name: None if shares is None else getattr(shares, name) for name in told},
+        "total_s": loop.total_s,
+        "batches": len(loop.counts),
+        "examples": sum(loop.counts),
+        "utilisation": loop.utilisation,
+        **{name: getattr(loop, name) for name in _LOAD},
+    }
 
 
-def _outcomes_of(study: Path) -> Path:
-    """Return the file with a study's outcomes.
-
-    Raises:
-        StoredFileError: there is none.
-    """
-    if study.is_dir():
-        found = study / OUTCOMES
-        if found.is_file():
-            return found
-        msg = f"there is no study in {study}: it has no {OUTCOMES}"
-        raise StoredFileError(msg, hint=_nearby(study))
-    if not study.is_file():
-        msg = f"there is no study at {study}"
-        raise StoredFileError(msg, hint=_nearby(Path()))
-    if study.suffix == ".jsonl":
-        return study
-    name = _study_name(study)
-    folders = dict.fromkeys((study.resolve().parent / STUDIES, Path.cwd() / STUDIES))
-    for folder in folders:
-        if (folder / name / OUTCOMES).is_file():
-            return folder / name / OUTCOMES
-    places = " or ".join(str(folder) for folder in folders)
-    msg = f"the study {name} of {study} is not in {places}"
-    raise StoredFileError(msg, hint="name the study's folder itself")
+def _of_trial(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "trial": outcome.number,
+        "source": outcome.source,
+        **outcome.config.to_dict(),
+        "status": outcome.status.value,
+    }
 
 
-def _study_name(path: Path) -> str:
-    """Return the name of the study that a recommendation came from."""
-    from autoloader.export.recommendation import load  # yaml
-
-    try:
-        data = load(path).data
-    except StoredFileError:
-        raise
-    except AutoloaderError as exc:
-        raise StoredFileError(exc.message, hint=exc.hint) from exc
-    study = data.get("study")
-    name = study.get("name") if isinstance(study, dict) else None
-    if not isinstance(name, str) or Path(name).name != name:
-        msg = f"{path} does not say which study it came from"
-        raise StoredFileError(msg, hint="name the study's folder itself")
-    return name
+def _codes(findings: Sequence[Any]) -> str | None:
+    return " ".join(dict.fromkeys(item.code for item in findings)) or None
 
 
-def _nearby(folder: Path) -> str:
-    """Return what to do where no study was found."""
-    patterns = (f"*/{OUTCOMES}", f"{STUDIES}/*/{OUTCOMES}")
-    try:
-        found = sorted(path for pattern in patterns for path in folder.glob(pattern))
-    except OSError:
-        found = []
-    if found:
-        return f"studies are in {', '.join(str(path.parent) for path in found[-3:])}"
-    return f"`autoloader tune` and `autoloader measure` keep studies in {STUDIES}"
+def _middle(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
 
 
-def _rows(path: Path) -> list[_Row]:
-    """Return the readings in the file, in order, with what became of their trials.
-
-    A trial is written again when it is weighed or refused: what it repeats of its
-    readings is left out, and those that it drops stay.
-    """
-    rows: list[_Row] = []
-    trials: dict[int, Outcome] = {}
-    for line, data in _records(path):
-        try:
-            outcome, brought = _entry(data, trials)
-            fresh: Iterable[Reading] = brought
-            if data["record"] == "trial":
-                trials[outcome.number] = outcome
-                known = [row for row in rows if row.outcome.number == outcome.number]
-                for row in known:
-                    row.outcome = outcome
-                    _check_figures(row)
-                fresh = _fresh([row.reading for row in known], brought)
-            for reading in fresh:
-                row = _Row(outcome, reading)
-                _check_figures(row)
-                rows.append(row)
-        except StoredFileError as exc:
-            msg = f"{path}, line {line} is no outcome: {exc.message}"
-            hint = "it was written by another version, or changed since"
-            raise StoredFileError(msg, hint=hint) from exc
-    return rows
-
-
-def _entry(
-    data: Mapping[str, Any], trials: Mapping[int, Outcome]
-) -> tuple[Outcome, tuple[Reading, ...]]:
-    """Return the trial that a line is about, and the readings that it brings.
-
-    Raises:
-        StoredFileError: it brings none; says which field is wrong.
-    """
-    kind = data.get("record")
-    if kind not in ("trial", "reading"):
-        msg = f"record must be 'trial' | 'reading', got {shown(kind)}"
-        raise StoredFileError(msg)
-    needed = ("outcome",) if kind == "trial" else ("number", "reading")
-    missing = next((name for name in needed if name not in data), None)
-    if missing is not None:
-        msg = f"it lacks {missing!r}"
-        raise StoredFileError(msg)
-    if kind == "trial":
-        outcome = value_of(Outcome, data["outcome"], place="outcome")
-        return outcome, outcome.readings
-    number = data["number"]
-    if isinstance(number, bool) or not isinstance(number, int):
-        msg = f"number must be int, got {shown(number)}"
-        raise StoredFileError(msg)
-    if number not in trials:
-        msg = f"it is a reading of trial {shown(number)}, which is not there"
-        raise StoredFileError(msg)
-    return trials[number], (value_of(Reading, data["reading"], place="reading"),)
-
-
-def _check_figures(row: _Row) -> None:
-    """Check that a row can be worked out, and holds no more than a table's cell.
-
-    Raises:
-        StoredFileError: its numbers contradict each other, or one is too large.
-    """
-    reading = row.reading
-    batches, counts = len(reading.arrivals_s), len(reading.counts)
-    if batches != counts:
-        msg = f"reading.counts must have {batches} items, as arrivals_s, got {counts}"
-        raise StoredFileError(msg)
-    for name in ("num_workers", "warm_batches", "steady_batches"):
-        if getattr(reading, name) < 0:
-            msg = f"reading.{name} must be at least 0, got "
-            raise StoredFileError(msg + shown(getattr(reading, name)))
-    if min(reading.counts, default=0) < 0:
-        msg = f"reading.counts must be at least 0, got {shown(min(reading.counts))}"
-        raise StoredFileError(msg)
-    try:
-        cells = row.to_dict()
-    except (ArithmeticError, LookupError) as exc:
-        msg = f"reading.counts and reading.arrivals_s give no rate: {exc}"
-        raise StoredFileError(msg) from exc
-    for name, value in cells.items():
-        if isinstance(value, int) and abs(value) > _MOST:
-            msg = f"{name} must have at most 64 bits, got {shown(value)}"
-            raise StoredFileError(msg)
-
-
-def _fresh(known: list[Reading], found: tuple[Reading, ...]) -> list[Reading]:
-    """Return the readings that are not known yet; equal ones are counted."""
-    left = list(known)
-    fresh = []
-    for reading in found:
-        if reading in left:
-            left.remove(reading)
-        else:
-            fresh.append(reading)
-    return fresh
-
-
-def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield the file's lines with their numbers; one that is half written is skipped.
-
-    Raises:
-        StoredFileError: it cannot be read, or a line before the last is none of ours.
-    """
-    from autoloader.search.record import SCHEMA  # fcntl, which not every system has
-
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except OSError as exc:
-        msg = f"{path} cannot be read: {exc.strerror}"
-        raise StoredFileError(msg) from exc
-    lines.pop()  # empty, or torn: no newline ends it
-    for number, line in enumerate(lines, start=1):
-        try:
-            data = json.loads(line)
-        except (ValueError, RecursionError) as exc:
-            if number == len(lines):
-                return
-            msg = f"{path}, line {number} is no JSON: {exc}"
-            hint = "the file was changed; lines before it are whole"
-            raise StoredFileError(msg, hint=hint) from exc
-        schema = data.get("schema") if isinstance(data, dict) else None
-        if schema != SCHEMA:
-            msg = f"{path}, line {number} has schema {shown(schema)}, "
-            msg += f"this version reads {SCHEMA}"
-            raise StoredFileError(msg, hint="upgrade the package, or measure again")
-        yield number, data
-
-
-def _attrs(folder: Path) -> dict[str, Any]:
+def _attrs(study: StudyFiles) -> dict[str, Any]:
     """Return scope and machine of a study, as far as its folder tells.
 
     Raises:
         StoredFileError: it tells of a machine that is none.
     """
-    path = folder / "study.json"
-    try:
-        data = json.loads(read_text(path, most_mib=64))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    if not isinstance(data, dict):
-        return {}
-    found = {"scope": data["scope"]} if "scope" in data else {}
+    data = study.state
+    found: dict[str, Any] = {"scope": data["scope"]} if "scope" in data else {}
     if "machine" in data:
         try:
             machine = value_of(Machine, data["machine"], place="machine")
         except StoredFileError as exc:
-            msg = f"{path}: {exc.message}"
+            msg = f"{study.folder / 'study.json'}: {exc.message}"
             raise StoredFileError(msg, hint=exc.hint) from exc
         found["machine"] = {"key": machine.key, **data["machine"]}
     elif isinstance(data.get("key"), dict) and "machine" in data["key"]:

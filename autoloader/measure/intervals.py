@@ -122,6 +122,44 @@ def log_ratios(
     ]
 
 
+def unpaired_ratio(
+    rates: Sequence[float], others: Sequence[float], *, error: float
+) -> Interval:
+    """Return how many times as fast as others rates are that were read apart from them.
+
+    By Welch's interval of the difference of two mean logarithms, each with a scatter of
+    its own. What slowed one of the two down as a whole is in the ratio: rates that were
+    read in the same rounds are compared by `log_ratios`.
+
+    Args:
+        rates: at least one, above 0.
+        others: at least one, above 0.
+        error: share of cases in which it may miss, both sides together.
+    """
+    middle = _middle(rates) / _middle(others)
+    parts = [
+        _mean_and_variance([math.log(rate) for rate in group])
+        for group in (rates, others)
+    ]
+    (mean, own), (other_mean, other) = parts
+    if own is None or other is None:
+        return Interval(median=middle, low=None, high=None)
+    variance = own + other
+    margin = 0.0
+    if variance:
+        freedom = variance**2 / (
+            own**2 / (len(rates) - 1) + other**2 / (len(others) - 1)
+        )
+        quantile = t_quantile(1 - error / 2, max(1, int(freedom)))
+        margin = quantile * math.sqrt(variance)
+    difference = mean - other_mean
+    return Interval(
+        median=middle,
+        low=min(bounded_exp(difference - margin), middle),
+        high=max(bounded_exp(difference + margin), middle),
+    )
+
+
 def bounded_exp(value: float) -> float:
     """Return `exp(value)`, held within what a float can be."""
     return math.exp(max(-_LARGEST_LOG, min(value, _LARGEST_LOG)))
@@ -145,15 +183,27 @@ def t_quantile(probability: float, freedom: int) -> float:
     return math.sqrt(freedom) * math.tan((low + high) / 2)
 
 
+def _mean_and_variance(values: Sequence[float]) -> tuple[float, float | None]:
+    """Return the mean and its variance, which a single value does not show."""
+    spread = _spread(values)
+    return fmean(values), None if spread is None else spread**2 / len(values)
+
+
 def _margin(values: Sequence[float], error: float) -> float | None:
+    spread, count = _spread(values), len(values)
+    if spread is None:
+        return None
+    return t_quantile(1 - error, count - 1) * spread / math.sqrt(count)
+
+
+def _spread(values: Sequence[float]) -> float | None:
+    """Return the standard deviation; None for fewer than two values."""
     count = len(values)
     if count < 2:
         return None
     mean = fmean(values)
     spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
-    if count == 2:
-        spread = max(spread, ASSUMED_SPREAD)
-    return t_quantile(1 - error, count - 1) * spread / math.sqrt(count)
+    return max(spread, ASSUMED_SPREAD) if count == 2 else spread
 
 
 def _t_probability(angle: float, freedom: int) -> float:

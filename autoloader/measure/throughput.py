@@ -123,21 +123,25 @@ def end_s(reading: Reading) -> float | None:
     return max(sum(found) / len(found), 0.0) if found else None
 
 
-def wait_percentiles(reading: Reading) -> Waits | None:
-    """Return the gaps between the arrivals of the steady window.
+def gaps_s(reading: Reading) -> tuple[float, ...]:
+    """Return the gaps between the arrivals of the steady window, the shortest first.
 
     The loop of a timed pass does nothing but wait, so a gap is a wait. They come in
     waves: W workers make one long gap and W - 1 short ones. Epochs too short for a
-    steady window are taken whole, the wait for the first batch included. None without
-    a batch.
+    steady window are taken whole, the wait for the first batch included.
     """
     gaps: list[float] = []
     for part in _steady_windows(reading):
         arrivals = (part.begin_s, *reading.arrivals_s[part.start : part.stop])
         gaps += [after - before for before, after in pairwise(arrivals)]
+    return tuple(sorted(gaps))
+
+
+def wait_percentiles(reading: Reading) -> Waits | None:
+    """Return quantiles of the gaps in the steady window; None without a batch."""
+    gaps = gaps_s(reading)
     if not gaps:
         return None
-    gaps.sort()
     return Waits(
         p50_s=_quantile(gaps, 0.50), p99_s=_quantile(gaps, 0.99), max_s=gaps[-1]
     )

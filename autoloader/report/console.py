@@ -15,16 +15,19 @@ from autoloader.report.surface import console_on, moves_cursor, shows_colour, wr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from rich.console import RenderableType
 
     from autoloader.measure.needs import Needs
+    from autoloader.report.comparison import Comparison
     from autoloader.report.data import TuneReport
     from autoloader.report.live import LiveView
     from autoloader.report.measure import MeasureReport
     from autoloader.report.measure_view import LiveMeasure, PlainMeasure, QuietMeasure
     from autoloader.report.plain import PlainStatus, PlainView, QuietStatus, QuietView
     from autoloader.report.status import LiveStatus
+    from autoloader.report.study import StudyReport
     from autoloader.values.machine import Machine
     from autoloader.values.target import Target
 
@@ -163,6 +166,37 @@ def print_needs(
     from autoloader.report.needs import draw
 
     _print(draw(needs, machine), stream)
+
+
+def print_study(
+    report: StudyReport, *, page: Path, size: int, stream: TextIO | None = None
+) -> None:
+    """Print what a study's page begins with, and where it is.
+
+    Args:
+        report: of the study.
+        page: that was written.
+        size: of it, in bytes.
+        stream: where to; stdout where none is named.
+    """
+    from autoloader.report.study_view import draw_study
+
+    _print(draw_study(report, page=page, size=size), stream)
+
+
+def print_comparison(
+    found: Comparison, *, page: Path | None, stream: TextIO | None = None
+) -> None:
+    """Print what changed from one recommendation to another.
+
+    Args:
+        found: the comparison.
+        page: that was written; None: none was.
+        stream: where to; stdout where none is named.
+    """
+    from autoloader.report.study_view import draw_comparison
+
+    _print(draw_comparison(found, page=page), stream)
 
 
 def print_error(message: str, hint: str | None, stream: TextIO | None = None) -> None:

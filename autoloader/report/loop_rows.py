@@ -44,7 +44,7 @@ def loops_table(section: Mapping[str, Any], against: str) -> RenderableType:
     headings = ["workers", "examples/s", f"vs {against}", "waits", "step"]
     for heading in [*headings, *(["device busy"] if has_device else [])]:
         table.add_column(heading, justify="right", no_wrap=True)
-    for title, loop in _merged(loops):
+    for title, loop in merged_loops(loops):
         cells = [
             Text(str(loop["dataloader"].get("num_workers", 0))),
             _rate(loop),
@@ -103,7 +103,7 @@ def _saved(share: float, section: Mapping[str, Any]) -> str:
     return f"nothing: the training loop takes {part} longer, {pair}"
 
 
-def _merged(
+def merged_loops(
     loops: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the title and figures of each config, however many names it has."""

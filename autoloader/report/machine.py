@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 
 def draw(machine: Machine) -> RenderableType:
     """Return the machine's facts, one a line."""
-    facts = (
+    return labelled(
+        (Text(label, style="label"), Text(clean(said)))
+        for label, said in machine_words(machine)
+    )
+
+
+def machine_words(machine: Machine) -> tuple[tuple[str, str], ...]:
+    """Return the machine's facts, each with its label."""
+    return (
         ("processor", machine.cpu_model),
         ("CPUs", _cpus(machine)),
         ("workers", _workers(machine)),
@@ -32,9 +40,6 @@ def draw(machine: Machine) -> RenderableType:
         ("accelerator", _accelerator(machine)),
         ("system", f"{machine.system}, {machine.kernel}, Python {machine.python}"),
         ("kind", machine.key),
-    )
-    return labelled(
-        (Text(label, style="label"), Text(clean(said))) for label, said in facts
     )
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from autoloader.export.readings import figures_of
 from autoloader.export.scope_section import rates_in_units
+from autoloader.export.study_files import figures_of
 from autoloader.measure.intervals import Interval, median
 from autoloader.measure.throughput import (
     Waits,

@@ -38,7 +38,7 @@ def draw(needs: Needs, machine: Mapping[str, Any]) -> RenderableType:
     measured_on = value_of(Machine, machine, place="machine")
     lines = labelled(
         (Text(label, style="label"), Text(clean(said)))
-        for label, said in _lines(needs, measured_on)
+        for label, said in needs_words(needs, measured_on)
     )
     assumed = labelled(
         (Text("assumed", style="label"), Text(clean(said)))
@@ -47,7 +47,8 @@ def draw(needs: Needs, machine: Mapping[str, Any]) -> RenderableType:
     return Group(lines, Text(""), assumed)
 
 
-def _lines(needs: Needs, machine: Machine) -> Iterator[tuple[str, str]]:
+def needs_words(needs: Needs, machine: Machine) -> Iterator[tuple[str, str]]:
+    """Yield what a target takes, each amount with its label."""
     cores = math.ceil(round(needs.cores, 3))
     workers, in_flight = needs.workers_per_rank, needs.in_flight_per_rank
     yield "target", _target(needs)

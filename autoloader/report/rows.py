@@ -16,9 +16,13 @@ from autoloader.values.outcome import Status
 from autoloader.values.target import CONFIDENCE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
     from autoloader.tune_values import TuneResult
     from autoloader.values.config import LoaderConfig
-    from autoloader.values.outcome import Outcome
+    from autoloader.values.outcome import MemoryReading, Outcome
+
+    Relative = Callable[[LoaderConfig, LoaderConfig], Interval | None]
 
 RowName = Literal["pytorch_default", "yours", "fastest", "chosen"]
 
@@ -55,7 +59,7 @@ class ConfigRow:
     @property
     def title(self) -> str:
         """The names in words, such as `fastest = chosen`."""
-        return " = ".join(_WORDS[name] for name in self.names)
+        return names_in_words(self.names)
 
     @property
     def is_chosen(self) -> bool:
@@ -78,81 +82,128 @@ class ConfigRow:
         }
 
 
+def names_in_words(names: Iterable[RowName]) -> str:
+    """Return names that one config has, such as `fastest = chosen`."""
+    return " = ".join(_WORDS[name] for name in names)
+
+
 def rows_of(result: TuneResult) -> tuple[ConfigRow, ...]:
     """Return PyTorch's default, the user's own, the fastest and the chosen config.
 
     What was not tried has no row; what was tried and is wrong or broken has one without
     a rate.
     """
-    default = _proposed(result, "pytorch_default") or _yours_if_default(result)
-    choice = result.result.choice
-    named: tuple[tuple[RowName, LoaderConfig | None], ...] = (
-        ("pytorch_default", default),
-        ("yours", _proposed(result, "yours")),
-        ("fastest", choice.best),
-        ("chosen", choice.config),
+    choice, standings = result.result.choice, result.result.standings
+    return rows_for(
+        named_configs(result.outcomes, fastest=choice.best, chosen=choice.config),
+        result.outcomes,
+        memory=result.result.memory,
+        relative=(lambda _new, _old: None) if standings is None else standings.relative,
     )
+
+
+def named_configs(
+    outcomes: Sequence[Outcome],
+    *,
+    fastest: LoaderConfig | None,
+    chosen: LoaderConfig | None,
+) -> dict[RowName, LoaderConfig]:
+    """Return the configs that a result is told by, those that were tried."""
+    named: dict[RowName, LoaderConfig | None] = {
+        "pytorch_default": _proposed(outcomes, "pytorch_default")
+        or _yours_if_default(outcomes),
+        "yours": _proposed(outcomes, "yours"),
+        "fastest": fastest,
+        "chosen": chosen,
+    }
+    tried = {outcome.config for outcome in outcomes}
+    return {
+        name: config
+        for name, config in named.items()
+        if config is not None and config in tried
+    }
+
+
+def rows_for(
+    named: Mapping[RowName, LoaderConfig],
+    outcomes: Sequence[Outcome],
+    *,
+    memory: Mapping[LoaderConfig, MemoryReading],
+    relative: Relative,
+) -> tuple[ConfigRow, ...]:
+    """Return the rows of these configs; one that several names fit is one row.
+
+    Args:
+        named: the configs, each with an outcome, in the order of the table.
+        outcomes: of the study.
+        memory: last weighing of each config.
+        relative: how many times as fast as another one a config is, by the rounds of a
+            race; None where it does not tell.
+    """
     names: dict[LoaderConfig, list[RowName]] = {}
-    for name, config in named:
-        if config is not None:
-            names.setdefault(config, []).append(name)
-    outcomes = {outcome.config: outcome for outcome in result.outcomes}
-    base = None if default is None else outcomes[default]
+    for name, config in named.items():
+        names.setdefault(config, []).append(name)
+    known = {outcome.config: outcome for outcome in outcomes}
+    default = named.get("pytorch_default")
+    base = None if default is None else known[default]
     return tuple(
-        _row(result, tuple(names[config]), outcomes[config], base) for config in names
+        _row(
+            tuple(found),
+            known[config],
+            memory.get(config),
+            None if base is None else _relative(relative, known[config], base),
+        )
+        for config, found in names.items()
     )
 
 
-def _proposed(result: TuneResult, source: str) -> LoaderConfig | None:
-    return next(
-        (item.config for item in result.outcomes if item.source == source), None
-    )
+def _proposed(outcomes: Sequence[Outcome], source: str) -> LoaderConfig | None:
+    return next((item.config for item in outcomes if item.source == source), None)
 
 
-def _yours_if_default(result: TuneResult) -> LoaderConfig | None:
+def _yours_if_default(outcomes: Sequence[Outcome]) -> LoaderConfig | None:
     """Return the user's own config where it is PyTorch's default as well."""
-    yours = _proposed(result, "yours")
+    yours = _proposed(outcomes, "yours")
     if yours is None or yours.num_workers or yours.pin_memory:
         return None
     return yours
 
 
 def _row(
-    result: TuneResult,
     names: tuple[RowName, ...],
     outcome: Outcome,
-    default: Outcome | None,
+    memory: MemoryReading | None,
+    relative: Interval | None,
 ) -> ConfigRow:
-    memory = result.result.memory.get(outcome.config)
     measured = outcome.status is Status.MEASURED
     return ConfigRow(
         names=names,
         config=outcome.config,
         status=outcome.status,
         code=None if measured else code_of(outcome),
-        rate=_rate(outcome),
-        relative=None if default is None else _relative(result, outcome, default),
+        rate=rate_interval(outcome),
+        relative=relative,
         peak_bytes=memory.peak_bytes if memory is not None and measured else None,
         queue_was_full=memory is None or memory.queue_was_full,
     )
 
 
-def _rate(outcome: Outcome) -> Interval | None:
+def rate_interval(outcome: Outcome) -> Interval | None:
+    """Return the epoch rate of a config, by the readings that count; None: none do."""
     rates = [epoch_rate(reading) for reading in race_readings(outcome)]
     return Interval.of(rates, error=1 - CONFIDENCE) if rates else None
 
 
 def _relative(
-    result: TuneResult, outcome: Outcome, default: Outcome
+    relative: Relative, outcome: Outcome, default: Outcome
 ) -> Interval | None:
     """Return the speed as a multiple of the default's, paired where it can be."""
-    rate, base = _rate(outcome), _rate(default)
+    rate, base = rate_interval(outcome), rate_interval(default)
     if rate is None or base is None or not base.median:
         return None
-    standings = result.result.standings
     paired = (
-        standings.relative(outcome.config, default.config)
-        if standings is not None and outcome.config != default.config
+        relative(outcome.config, default.config)
+        if outcome.config != default.config
         else None
     )
     if paired is not None:

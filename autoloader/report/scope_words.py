@@ -5,13 +5,18 @@ Pure: scope and facts in, words out, without a full stop.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 from autoloader.export.scope_section import MEASURES
 from autoloader.units import format_rate
+from autoloader.values.decode import value_of
+from autoloader.values.scope import AccessFacts, Scope
 
 if TYPE_CHECKING:
-    from autoloader.values.scope import AccessFacts, DatasetFacts, Scope
+    from collections.abc import Mapping
+
+    from autoloader.values.scope import DatasetFacts
 
 _DECODED = {"inside": "decoded inside", "outside": "decoded after the loader"}
 
@@ -29,20 +34,43 @@ def scope_words(scope: Scope, facts: DatasetFacts) -> str:
         scope: which examples, in which order.
         facts: what they are made of, and where they come from.
     """
+    units = {each.name: each.per_example for each in facts.units}
+    return _said(scope, facts.access, units)
+
+
+def section_words(section: Mapping[str, Any]) -> str:
+    """Return the same of the section `scope` of a recommendation.
+
+    Raises:
+        StoredFileError: it is none; says which field is wrong.
+    """
+    names = {item.name for item in fields(Scope)}
+    held = {name: value for name, value in section.items() if name in names}
+    found = section.get("access")
+    access = (
+        None if found is None else value_of(AccessFacts, found, place="scope.access")
+    )
+    units = {
+        name: amount
+        for name, amount in section.get("per_example", {}).items()
+        if name != "bytes"
+    }
+    return _said(value_of(Scope, held, place="scope"), access, units)
+
+
+def _said(scope: Scope, access: AccessFacts | None, units: Mapping[str, float]) -> str:
     made = [f"transforms {scope.transforms}"]
-    if facts.access is not None:
-        decoded = _DECODED.get(facts.access.decoding)
-        made = [_source(facts.access), *([decoded] if decoded else []), *made]
+    if access is not None:
+        decoded = _DECODED.get(access.decoding)
+        made = [_source(access), *([decoded] if decoded else []), *made]
     parts = [
         f"{_extent(scope)}, {_order(scope)}",
         ", ".join(made),
         f"page cache {scope.cache}",
         MEASURES,
     ]
-    if facts.units:
-        counted = (
-            f"{format_rate(each.per_example)} {each.name}" for each in facts.units
-        )
+    if units:
+        counted = (f"{format_rate(amount)} {name}" for name, amount in units.items())
         parts.insert(1, f"{', '.join(counted)} an example")
     return "; ".join(parts)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from autoloader.search.passed_over import in_words
 from autoloader.units import format_bytes, format_rate, format_seconds
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from autoloader.search.exploration import Stop
     from autoloader.search.race import StopReason
     from autoloader.tune_values import TuneResult
+    from autoloader.values.config import LoaderConfig
     from autoloader.values.machine import Machine
     from autoloader.values.outcome import Outcome
 
@@ -34,14 +35,14 @@ FATES: Mapping[Status, str] = {
 }
 """Each fate of a trial in words, in the order in which they are counted."""
 
-_WHY_RACE_STOPPED: Mapping[StopReason, str] = {
+WHY_RACE_STOPPED: Mapping[StopReason, str] = {
     "settled": "the choice was settled",
     "deadline": "the time for it was up",
     "all_rounds": "all its rounds were run",
     "nothing_left": "every config had failed",
 }
 
-_WHY_SEARCH_STOPPED: Mapping[Stop, str] = {
+WHY_SEARCH_STOPPED: Mapping[Stop, str] = {
     "budget": "its time was up",
     "trials": "--trials was reached",
     "settled": "further trials would not change the choice",
@@ -53,10 +54,21 @@ _WHY_SEARCH_STOPPED: Mapping[Stop, str] = {
 def verdict(result: TuneResult) -> str:
     """Return whether the target is met, by what, and why."""
     choice = result.result.choice
-    if choice.config is not None:
-        return f"target met: {choice.config.describe()} is {choice.reason}"
-    known = "undecided" if choice.state == "undecided" else "target not met"
-    return f"{known}: {choice.reason}"
+    return verdict_words(choice.state, choice.config, choice.reason)
+
+
+def verdict_words(state: str, config: LoaderConfig | None, reason: str) -> str:
+    """Return whether the target is met, by what, and why.
+
+    Args:
+        state: of the choice.
+        config: what was chosen; None: nothing was.
+        reason: of the choice.
+    """
+    if config is not None:
+        return f"target met: {config.describe()} is {reason}"
+    known = "undecided" if state == "undecided" else "target not met"
+    return f"{known}: {reason}"
 
 
 def bound(result: TuneResult) -> str | None:
@@ -64,17 +76,32 @@ def bound(result: TuneResult) -> str | None:
     chosen, standings = result.result.choice.config, result.result.standings
     if chosen is None or standings is None or standings.target.is_of_step:
         return None  # what was judged is a loop then, and told with the step
-    low = standings[chosen].ratio_low
-    if low is None:
+    at_least, target = standings[chosen].at_least, standings.target
+    if at_least is None:
         return None
-    share = low * (1 - INDIFFERENCE)
-    wanted = standings.target.rate(1.0)
-    if standings.target.examples_per_s is None:
-        least = f"{min(share * wanted, 1.0) * 100:.1f} % of the fastest"
+    return bound_words(
+        at_least,
+        examples_per_s=target.examples_per_s,
+        share_of_best=target.share_of_best,
+    )
+
+
+def bound_words(
+    at_least: float, *, examples_per_s: float | None, share_of_best: float | None
+) -> str:
+    """Return what a config delivers at least.
+
+    Args:
+        at_least: share of what is wanted.
+        examples_per_s: what is wanted, where it is no share.
+        share_of_best: the share of the fastest that is wanted; None: a rate is.
+    """
+    if share_of_best is None:
+        least = f"{format_rate(at_least * (examples_per_s or 0.0))} examples/s"
     else:
-        least = f"{format_rate(share * wanted)} examples/s"
+        least = f"{min(at_least * share_of_best, 1.0) * 100:.1f} % of the fastest"
     said = f"at least {least}, with {CONFIDENCE * 100:g} % confidence"
-    if share < 1:
+    if at_least < 1:
         said += f"; down to {INDIFFERENCE * 100:g} % below the target counts as met"
     return said
 
@@ -96,6 +123,26 @@ def verification(result: TuneResult) -> str:
         is_comparable=stream is None or stream.can_be_compared,
     )
     return said if choice.config is not None else f"of the fastest config, {said}"
+
+
+def verification_words(section: Mapping[str, Any] | None, *, is_chosen: bool) -> str:
+    """Return the same of the section `verified` of a recommendation.
+
+    Args:
+        section: None where no config passed.
+        is_chosen: whether it is of a config that was chosen; else of the fastest.
+    """
+    if section is None:
+        return "no config passed the whole verification"
+    said = compared(
+        examples=section["examples"],
+        of=section["of"],
+        epochs=section["epochs"],
+        label=section["label"],
+        random_fields=section["random_fields"],
+        is_comparable=section["ids"] == "same",
+    )
+    return said if is_chosen else f"of the fastest config, {said}"
 
 
 def compared(
@@ -154,9 +201,25 @@ def counts_of(outcomes: Iterable[Outcome]) -> dict[str, int]:
 
 def search(result: TuneResult) -> str:
     """Return what the search did and why it ended."""
-    counts = counts_of(result.outcomes)
-    why = _WHY_SEARCH_STOPPED[result.stopped_search]
-    if result.passed_over and result.stopped_search == "space_exhausted":
+    return search_words(
+        counts_of(result.outcomes),
+        result.stopped_search,
+        is_passed_over=bool(result.passed_over),
+    )
+
+
+def search_words(
+    counts: Mapping[str, int], stopped: Stop, *, is_passed_over: bool
+) -> str:
+    """Return what a search did and why it ended.
+
+    Args:
+        counts: number of trials by fate.
+        stopped: why it ended.
+        is_passed_over: whether configs were left out because of what came of others.
+    """
+    why = WHY_SEARCH_STOPPED[stopped]
+    if is_passed_over and stopped == "space_exhausted":
         why = "no other config was left"
     return f"{trials(counts)}; {why}"
 
@@ -171,15 +234,33 @@ def race(result: TuneResult) -> str | None:
     found = result.result.race
     if found is None or not found.rounds:
         return None
-    rounds = len(found.rounds)
-    configs = len({config for round_ in found.rounds for config in round_})
+    return race_words(
+        rounds=len(found.rounds),
+        configs=len({config for round_ in found.rounds for config in round_}),
+        stopped=found.stopped_because,
+        dropped=len(found.dropped),
+    )
+
+
+def race_words(
+    *, rounds: int, configs: int, stopped: StopReason | None, dropped: int
+) -> str:
+    """Return how a race went.
+
+    Args:
+        rounds: that were run.
+        configs: that ran in any of them.
+        stopped: why it ended; None: it is not known, or has not.
+        dropped: configs that left it by a failed pass.
+    """
     said = (
         f"{rounds} round{'' if rounds == 1 else 's'} of {configs} "
-        f"config{'' if configs == 1 else 's'}; "
-        f"{_WHY_RACE_STOPPED[found.stopped_because]}"
+        f"config{'' if configs == 1 else 's'}"
     )
-    if found.dropped:
-        said += f"; {len(found.dropped)} left it by a failed pass"
+    if stopped is not None:
+        said += f"; {WHY_RACE_STOPPED[stopped]}"
+    if dropped:
+        said += f"; {dropped} left it by a failed pass"
     return said
 
 
@@ -202,7 +283,7 @@ def next_step(result: TuneResult) -> str | None:
     """
     match result.state:
         case "met":
-            return f'loader = autoloader.load("{result.written}").dataloader(dataset)'
+            return loading_line(str(result.written))
         case "undecided" if result.is_exhaustive:
             minutes = math.ceil(2 * result.budget_s / 60)
             return (
@@ -227,6 +308,11 @@ def pointer(result: TuneResult) -> str | None:
     if not is_share or found.get("step") is not None:
         return None
     return "autoloader.watch(loader) in a training prints the --target it needs"
+
+
+def loading_line(path: str) -> str:
+    """Return the line of a training script that uses a recommendation."""
+    return f'loader = autoloader.load("{path}").dataloader(dataset)'
 
 
 def _spent_s(result: TuneResult) -> float:

@@ -22,21 +22,25 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from autoloader.measure.intervals import Interval
-    from autoloader.report.data import TuneReport
+    from autoloader.report.data import ReportedCaution, TuneReport
     from autoloader.report.rows import ConfigRow
 
 _TO, _TIMES = "\u2013", "\u00d7"
 
 _VERDICT_STYLES = {"met": "chosen", "not_met": "bad", "undecided": "doubt"}
+"""Styles by state; of any other it is none of them."""
 
 
 def draw(report: TuneReport) -> RenderableType:
     """Return the whole report: cautions, verdict, table, failed trials, facts."""
-    parts: list[RenderableType] = [_verdict(report), _table(report.rows)]
+    parts: list[RenderableType] = [
+        verdict_text(report.verdict, report.state),
+        configs_table(report.rows),
+    ]
     if report.step is not None:
         parts.append(loops_table(report.step, "default"))
     if report.cautions:
-        parts.insert(0, _cautions(report))
+        parts.insert(0, cautions_list(report.cautions))
     if report.failed:
         parts.append(_failed(report))
     parts.append(_facts(report))
@@ -60,14 +64,22 @@ def with_hint(said: str, hint: str | None) -> Text:
     return text.append(f"\n{clean(hint)}", style="label") if hint else text
 
 
-def _verdict(report: TuneReport) -> Text:
-    state, colon, reason = clean(report.verdict).partition(":")
+def verdict_text(verdict: str, result: str) -> Text:
+    """Return a verdict, what stands before its colon in the style of its state.
+
+    Args:
+        verdict: in words.
+        result: `met`, `not_met`, `undecided` or another state.
+    """
+    state, colon, reason = clean(verdict).partition(":")
     return Text.assemble(
-        (state.capitalize() + colon, _VERDICT_STYLES[report.state]), f"{reason}."
+        (state.capitalize() + colon, _VERDICT_STYLES.get(result, "strong")),
+        f"{reason}.",
     )
 
 
-def _cautions(report: TuneReport) -> RenderableType:
+def cautions_list(cautions: Iterable[ReportedCaution]) -> RenderableType:
+    """Return cautions with the way out of each."""
     return labelled(
         (
             Text("caution", style="doubt"),
@@ -78,11 +90,12 @@ def _cautions(report: TuneReport) -> RenderableType:
                 caution.hint,
             ),
         )
-        for caution in report.cautions
+        for caution in cautions
     )
 
 
-def _table(rows: Iterable[ConfigRow]) -> RenderableType:
+def configs_table(rows: Iterable[ConfigRow]) -> RenderableType:
+    """Return the configs that a result is told by, one row each."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="label")
     table.add_column("", overflow="fold")
     for heading in ("workers", "examples/s", "vs default", "memory"):
@@ -93,7 +106,7 @@ def _table(rows: Iterable[ConfigRow]) -> RenderableType:
             _two_lines(Text(*title), _other_settings(row)),
             Text(str(row.config.num_workers)),
             _rate(row),
-            _interval(row.relative, _multiple_like(row.relative)),
+            _interval(row.relative, multiple_like(row.relative)),
             _memory(row),
         )
     return table
@@ -127,7 +140,7 @@ def _interval(interval: Interval | None, words: Callable[[float], str]) -> Text:
     return _two_lines(Text(words(interval.median)), ends)
 
 
-def _multiple_like(interval: Interval | None) -> Callable[[float], str]:
+def multiple_like(interval: Interval | None) -> Callable[[float], str]:
     """Return how ratios are written: with as many digits as this one carries."""
     median = 1.0 if interval is None else interval.median
     digits = 2 if median < 2 else 1 if median < 100 else 0

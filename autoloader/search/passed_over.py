@@ -53,13 +53,15 @@ def by_reason(skipped: Iterable[tuple[LoaderConfig, str]]) -> tuple[PassedOver, 
 
 def in_words(groups: Sequence[PassedOver]) -> str | None:
     """Return how many configs were passed over and why; None where none was."""
+    return counted_words([(group.reason, len(group.configs)) for group in groups])
+
+
+def counted_words(groups: Sequence[tuple[str, int]]) -> str | None:
+    """Return the same of reasons with their numbers of configs."""
     if not groups:
         return None
-    told = [
-        f"{_counted(len(group.configs))}: {group.reason}"
-        for group in groups[:MOST_REASONS]
-    ]
-    others = sum(len(group.configs) for group in groups[MOST_REASONS:])
+    told = [f"{_counted(count)}: {reason}" for reason, count in groups[:MOST_REASONS]]
+    others = sum(count for _, count in groups[MOST_REASONS:])
     told += [f"{_counted(others)} for like reasons"] if others else []
     return "; ".join(told)
 

@@ -81,6 +81,14 @@ class Standing:
             return Judgement.FAILS
         return Judgement.UNDECIDED
 
+    @property
+    def at_least(self) -> float | None:
+        """Its rate as a share of the wanted one, with the stated confidence at least.
+
+        None where the rounds are too few for a bound.
+        """
+        return None if self.ratio_low is None else self.ratio_low * (1 - INDIFFERENCE)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name, and the judgement."""
         return {

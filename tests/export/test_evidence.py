@@ -191,3 +191,34 @@ def test_where_nothing_is_chosen_the_fastest_loop_says_what_limits() -> None:
 
     assert list(section["loops"]) == ["pytorch_default", "fastest"]
     assert (section["judged"], section["limited_by"]) == ("fastest", "loader")
+
+
+def test_the_file_says_how_the_race_went_and_what_is_delivered_at_least() -> None:
+    """The bound of the last look, and the error that it stands for."""
+    found = evidence(SourceSpec(spec="data.py:train"))
+
+    data = recommend(found).data
+
+    standings, race = found.result.standings, found.result.race
+    assert standings is not None
+    assert race is not None
+    assert data["study"]["race"] == {
+        "rounds": 6,
+        "configs": 2,
+        "stopped": "settled",
+        "dropped": 0,
+        "error": race.error,
+    }
+    low = standings[config(4)].ratio_low
+    assert low is not None
+    assert data["target"]["at_least"] == low * 0.97
+
+
+def test_a_study_that_chose_nothing_delivers_nothing_at_least() -> None:
+    """The best is there for comparison."""
+    found = evidence(SourceSpec(spec="data.py:train"))
+    choice = Choice(config=None, state="not_met", best=config(4), reason="too slow")
+
+    data = recommend(replace(found, result=replace(found.result, choice=choice))).data
+
+    assert data["target"]["at_least"] is None

@@ -18,7 +18,8 @@ from autoloader.search.record import Record
 from autoloader.values.config import LoaderConfig
 from autoloader.values.outcome import Failure, MemoryReading, Outcome, Reading, Status
 from tests.fakes import a_machine
-from tests.report.fakes import measured, reading, verdict
+from tests.report.fakes import MISSING, measured, reading, refused, verdict
+from tests.search.looped import loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -429,3 +430,68 @@ def test_the_table_can_be_worked_with(tmp_path: Path) -> None:
 
     assert isinstance(found, pd.DataFrame)
     assert found["mean"].round().tolist() == [110]
+
+
+def test_each_trial_is_a_row_with_its_fate(tmp_path: Path) -> None:
+    """In order of their numbers; a rate is the median of the race, if there was one."""
+    failure = Failure(kind="hung", phase="gate", message="nothing came")
+    hung = Outcome(
+        number=2, config=ONE, status=Status.HUNG, source="search", isolation="fresh",
+        seconds=30.0, failure=failure,
+    )  # fmt: skip
+    with Record(tmp_path) as record:
+        record.add(measured(0, ONE, [100.0], "yours"))
+        record.add(refused(1, replace(TWO, num_workers=3), MISSING))
+        record.add(hung)
+        record.add(measured(3, TWO, [200.0]))
+        for rate in (210.0, 230.0, 220.0):
+            record.add_reading(3, raced(rate))
+
+    frame = autoloader.trials(tmp_path)
+
+    assert frame["trial"].tolist() == [0, 1, 2, 3]
+    assert frame["status"].tolist() == ["measured", "refused", "hung", "measured"]
+    assert frame["findings"].tolist() == [pd.NA, "missing_ids", pd.NA, pd.NA]
+    assert frame["failure"].tolist() == [pd.NA, pd.NA, "hung", pd.NA]
+    assert frame["epoch_rate"].round().tolist() == [100, pd.NA, pd.NA, 220]
+    assert frame["readings"].tolist() == [1, 0, 0, 4]
+    assert frame["raced"].tolist() == [0, 0, 0, 3]
+    assert frame["verified_examples"].tolist() == [512, 1600, pd.NA, 512]
+    assert frame["seconds"].tolist() == [1, 1, 30, 1]
+    assert frame["peak_memory_bytes"].notna().tolist() == [True, False, False, True]
+    assert frame["loop_rate"].isna().all()
+
+
+def test_a_study_without_trials_has_all_columns(tmp_path: Path) -> None:
+    """And no row, in any of the tables."""
+    path = tmp_path / "outcomes.jsonl"
+    path.write_bytes(b"")
+
+    frames = (
+        autoloader.trials(path),
+        autoloader.loops(path),
+        autoloader.readings(path),
+    )
+
+    assert [len(frame) for frame in frames] == [0, 0, 0]
+    assert {"trial", "status", "epoch_rate"} <= set(frames[0].columns)
+    assert {"trial", "loop_rate", "wait_share"} <= set(frames[1].columns)
+
+
+def test_each_training_loop_is_a_row(tmp_path: Path) -> None:
+    """A quarter of each batch's time is waited here; trials have the medians."""
+    looped = replace(
+        measured(0, TWO, [100.0]),
+        loops=(loop(2, wait_s=0.05, step_s=0.15), loop(2, wait_s=0.05, step_s=0.15)),
+    )
+    path = stored(tmp_path, looped, measured(1, ONE, [100.0]))
+
+    frame, trials = autoloader.loops(path), autoloader.trials(path)
+
+    assert frame["trial"].tolist() == [0, 0]
+    assert frame["wait_share"].tolist() == pytest.approx([0.25, 0.25])
+    assert frame["loop_rate"].tolist() == pytest.approx([40, 40])
+    assert frame["compute_s"].tolist() == pytest.approx([0.15, 0.15])
+    assert frame["utilisation"].isna().all()
+    assert trials["loops"].tolist() == [2, 0]
+    assert trials["wait_share"].tolist() == [pytest.approx(0.25), pd.NA]

@@ -16,6 +16,7 @@ from autoloader.measure.intervals import (
     lower_bound,
     median,
     t_quantile,
+    unpaired_ratio,
     upper_bound,
 )
 
@@ -179,3 +180,48 @@ def test_a_bound_on_the_ratio_of_two_configs_errs_as_often_as_it_says(
     too_low = sum(high is not None and high < 0 for high in highs) / CASES
     assert 0.025 < too_high < 0.061  # 0.05, and three standard errors
     assert 0.025 < too_low < 0.061
+
+
+def test_rates_that_were_read_apart_are_compared_by_their_medians() -> None:
+    """With Welch's interval of the logarithms, worked out by hand here."""
+    ratio = unpaired_ratio([2.0, 2.2, 2.4], [1.0, 1.1, 1.0, 1.2], error=0.05)
+
+    # logs: means 0.7857 and 0.0694, variances of the means 0.00277 and 0.00192; by
+    # Welch and Satterthwaite 4 whole degrees of freedom, whose quantile is 2.776
+    assert ratio.median == pytest.approx(2.2 / 1.05)
+    assert ratio.low == pytest.approx(math.exp(0.7163 - 2.776 * 0.06852), rel=0.002)
+    assert ratio.high == pytest.approx(math.exp(0.7163 + 2.776 * 0.06852), rel=0.002)
+
+
+def test_a_ratio_to_a_single_reading_has_no_ends() -> None:
+    """It shows no scatter."""
+    assert unpaired_ratio([2.0], [1.0, 1.1], error=0.05).low is None
+    assert unpaired_ratio([2.0, 2.1], [1.0], error=0.05).high is None
+
+
+def test_readings_without_scatter_are_taken_at_their_word() -> None:
+    """Three equal ones on both sides; two are given the usual noise."""
+    equal = unpaired_ratio([2.0] * 3, [1.0] * 3, error=0.05)
+    few = unpaired_ratio([2.0] * 2, [1.0] * 2, error=0.05)
+
+    assert (equal.low, equal.high) == pytest.approx((2.0, 2.0))
+    assert few.low is not None
+    assert few.low < 1.9
+
+
+@pytest.mark.parametrize("counts", [(6, 6), (3, 12), (24, 6)])
+def test_intervals_of_unpaired_ratios_miss_as_often_as_they_say(
+    counts: tuple[int, int],
+) -> None:
+    """Equal configs, one of them with thrice the noise."""
+    rng = np.random.default_rng(4)
+    missed = 0
+    for _ in range(CASES // 2):
+        rates = np.exp(rng.normal(0, 0.05, counts[0])).tolist()
+        others = np.exp(rng.normal(0, 0.15, counts[1])).tolist()
+        found = unpaired_ratio(rates, others, error=0.05)
+        assert found.low is not None
+        assert found.high is not None
+        missed += not found.low <= 1 <= found.high
+
+    assert missed / (CASES // 2) < 0.07

@@ -18,6 +18,7 @@ from autoloader.measure.throughput import (
     end_s,
     epoch_rate,
     first_batch_s,
+    gaps_s,
     has_steady_window,
     steady_rate,
     steady_window_s,
@@ -362,3 +363,15 @@ def test_a_window_without_an_example_has_no_rate() -> None:
     )
 
     assert epoch_rate(replace(reading, counts=counts)) == 0.0
+
+
+def test_gaps_are_all_waits_of_the_steady_window_the_shortest_first() -> None:
+    """Of four workers three in four are nothing; without a batch there are none."""
+    gaps = gaps_s(modelled_reading(4))
+
+    waits = wait_percentiles(modelled_reading(4))
+    assert waits is not None
+    assert list(gaps) == sorted(gaps)
+    assert gaps[-1] == waits.max_s
+    assert sum(gap == 0.0 for gap in gaps) * 4 == len(gaps) * 3
+    assert gaps_s(modelled_reading(2, batches=0)) == ()

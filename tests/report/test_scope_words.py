@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from autoloader.report.scope_words import scope_words
-from autoloader.values.scope import UnitFacts
+from autoloader.export.scope_section import scope_section
+from autoloader.report.scope_words import scope_words, section_words
+from autoloader.values.scope import SourceSpec, StreamFacts, UnitFacts
 from tests.report.fakes import FACTS, SCOPE
 
 
@@ -84,3 +85,31 @@ def test_what_was_not_watched_is_left_out() -> None:
     said = scope_words(SCOPE, replace(FACTS, access=None))
 
     assert "; transforms random; page cache warm; " in said
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        None,
+        StreamFacts(
+            is_complete=True, keeps_order=False, needs_worker=False, declared=None
+        ),
+    ],
+)
+def test_the_section_of_a_file_is_told_in_the_same_words(
+    stream: StreamFacts | None,
+) -> None:
+    """Whether a study has just ended or was stored."""
+    units = (UnitFacts(name="tokens", per_example=512.25),)
+    scope, facts = replace(SCOPE, stream=stream), replace(FACTS, units=units)
+    section = scope_section(SourceSpec(spec="data.py:train"), scope, facts, ())
+
+    assert section_words(section) == scope_words(scope, facts)
+
+
+def test_a_section_without_units_and_access_is_told() -> None:
+    """Older files have neither."""
+    section = scope_section(SourceSpec(spec="x"), SCOPE, FACTS, ())
+    del section["per_example"], section["access"]
+
+    assert section_words(section) == scope_words(SCOPE, replace(FACTS, access=None))

@@ -1,0 +1,1 @@
+"""The HTML page of a study: page values, charts as inline SVG, templates."""

@@ -1,0 +1,56 @@
+"""Recommended settings as text to paste: YAML, PyTorch, and this package's own line.
+
+Pure: settings in, text out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from autoloader.export.yaml_text import yaml_text
+from autoloader.report.sentences import loading_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paste:
+    """Text for one place."""
+
+    name: str
+    """Stable, of letters and dashes."""
+    title: str
+    """Where it goes."""
+    text: str
+
+
+def snippets_of(settings: Mapping[str, Any], path: str) -> tuple[Paste, ...]:
+    """Return settings as text for each place they may go to.
+
+    Args:
+        settings: keyword arguments of `DataLoader`.
+        path: the recommendation.
+    """
+    return (
+        Paste(name="pytorch", title="PyTorch", text=pytorch_text(settings)),
+        Paste(name="yaml", title="YAML", text=settings_yaml(settings)),
+        Paste(
+            name="load",
+            title="autoloader",
+            text=f"import autoloader\n\n{loading_line(path)}\n",
+        ),
+    )
+
+
+def pytorch_text(settings: Mapping[str, Any]) -> str:
+    """Return the call of `DataLoader` with these settings."""
+    arguments = "".join(f"    {name}={value!r},\n" for name, value in settings.items())
+    head = "from torch.utils.data import DataLoader\n\n"
+    return f"{head}loader = DataLoader(\n    dataset,\n{arguments})\n"
+
+
+def settings_yaml(settings: Mapping[str, Any]) -> str:
+    """Return the settings as the section of a recommendation has them."""
+    return yaml_text({"dataloader": dict(settings)}, width=100)
