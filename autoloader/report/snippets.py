@@ -8,11 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from autoloader.export.frameworks import exports
 from autoloader.export.yaml_text import yaml_text
 from autoloader.report.sentences import loading_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from autoloader.export.recommendation import Recommendation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +44,19 @@ def snippets_of(settings: Mapping[str, Any], path: str) -> tuple[Paste, ...]:
             title="autoloader",
             text=f"import autoloader\n\n{loading_line(path)}\n",
         ),
+    )
+
+
+def framework_snippets(recommendation: Recommendation) -> tuple[Paste, ...]:
+    """Return settings as each framework takes them, PyTorch itself left out.
+
+    Args:
+        recommendation: what was found.
+    """
+    return tuple(
+        Paste(name=name, title=name, text=item.text)
+        for name, item in exports(recommendation).items()
+        if name != "torch"
     )
 
 

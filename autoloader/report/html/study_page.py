@@ -34,7 +34,7 @@ from autoloader.report.html.plots import rate_by_memory, rate_by_workers
 from autoloader.report.loop_rows import step_words
 from autoloader.report.machine import machine_words
 from autoloader.report.needs import needs_words
-from autoloader.report.snippets import snippets_of
+from autoloader.report.snippets import framework_snippets, snippets_of
 from autoloader.report.table import multiple_like
 from autoloader.units import format_rate
 from autoloader.values.decode import value_of
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from autoloader.report.html.blocks import Block
     from autoloader.report.html.frame import Chart
+    from autoloader.report.snippets import Paste
     from autoloader.report.study import StudyReport
 
 MOST_BYTES = 200_000
@@ -139,7 +140,15 @@ def _snippets(report: StudyReport) -> Iterator[Block]:
         said = "These are the fastest settings; they are not known to meet the target."
         yield Paragraph(said=said)
     for item in snippets_of(settings, Path(report.name).name):
-        yield Snippet(name=f"snippet-{item.name}", title=item.title, text=item.text)
+        yield _snippet(item)
+    others = framework_snippets(Recommendation(dict(report.sections)))
+    yield Details(
+        title="For other frameworks", blocks=tuple(_snippet(item) for item in others)
+    )
+
+
+def _snippet(item: Paste) -> Snippet:
+    return Snippet(name=f"snippet-{item.name}", title=item.title, text=item.text)
 
 
 def _configs(report: StudyReport) -> Iterator[Block]:

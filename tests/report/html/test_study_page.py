@@ -12,6 +12,7 @@ import yaml
 
 from autoloader.commands.report import sources_of
 from autoloader.errors import StoredFileError
+from autoloader.export.frameworks import NAMES
 from autoloader.export.recommendation import Recommendation
 from autoloader.report.html.page_file import MOST_PAGE_BYTES, fitting_text
 from autoloader.report.html.rendering import MARKER, html_of
@@ -421,3 +422,15 @@ def test_a_bare_file_has_a_page(tmp_path: Path) -> None:
         "Is the data the same?",
         "Machine and versions",
     ]
+
+
+def test_each_framework_has_its_settings_behind_a_fold(page: Reader) -> None:
+    """PyTorch's own stand open; each text can be copied."""
+    folded = [
+        str(node.attributes["id"]).removeprefix("snippet-")
+        for node in page.all("pre")
+        if "details" in node.within
+    ]
+
+    assert folded == [name for name in NAMES if name != "torch"]
+    assert "data:" in page.named("snippet-lightning").text
