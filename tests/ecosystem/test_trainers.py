@@ -12,6 +12,7 @@ import pytest
 
 from autoloader.child.source import load_source
 from autoloader.errors import UsageError
+from autoloader.measure import machine
 from autoloader.values.scope import SourceSpec
 from tests.ecosystem.frameworks import LENGTH, Line, Numbers, framework, labels_in
 from tests.export.exported import a_recommendation, without
@@ -32,7 +33,7 @@ ALL = list(range(LENGTH))
 @pytest.fixture(autouse=True)
 def this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the machine of the recommendations the one that runs."""
-    monkeypatch.setattr("autoloader.measure.machine.read_machine", lambda: a_machine(8))
+    monkeypatch.setattr(machine, "read_machine", lambda: a_machine(8))
     monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
 
 

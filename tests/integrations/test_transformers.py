@@ -14,6 +14,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from autoloader.export.recommendation import OtherMachineWarning
 from autoloader.integrations.transformers import train_loader, training_arguments
+from autoloader.measure import machine
 from tests.export.exported import a_recommendation
 from tests.fakes import a_machine
 
@@ -21,7 +22,7 @@ from tests.fakes import a_machine
 @pytest.fixture
 def this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the machine of the recommendation the one that runs."""
-    monkeypatch.setattr("autoloader.measure.machine.read_machine", lambda: a_machine(8))
+    monkeypatch.setattr(machine, "read_machine", lambda: a_machine(8))
     monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
 
 
@@ -45,7 +46,7 @@ def test_arguments_have_the_names_of_training_arguments() -> None:
 def test_another_machine_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the caller's line."""
     here = dataclasses.replace(a_machine(8), cpu_model="Another CPU")
-    monkeypatch.setattr("autoloader.measure.machine.read_machine", lambda: here)
+    monkeypatch.setattr(machine, "read_machine", lambda: here)
     monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
 
     with pytest.warns(OtherMachineWarning, match="this machine is another") as caught:
