@@ -3,6 +3,7 @@
 Each loader runs in this very process; its workers are forked from it.
 """
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -113,6 +114,7 @@ def full_weight(
     collate: Callable[[list[Any]], Any] | None = None,
 ) -> Weight:
     """Return what this process and the workers take with a full queue."""
+    gc.collect()  # what other tests left must not go between two weighings
     loader = DataLoader(
         Made(make, size),
         batch_size=1,
