@@ -146,7 +146,7 @@ def busy_cpus() -> Iterator[None]:
         yield
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_loaded_machine_ranks_right_or_says_that_it_cannot_tell(
     tmp_path: Path,
 ) -> None:
