@@ -121,7 +121,7 @@ def test_only_incomplete_examples_may_be_left_out_and_only_by_the_rule(
     assert [item["ids"] for item in more.result["findings"]] == [[21]]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_mask_that_does_not_tell_the_lengths_breaks_the_contract(
     tmp_path: Path,
 ) -> None:
