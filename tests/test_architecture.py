@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.imported import packages_in
+
 ROOT = Path(__file__).parents[1]
 
 PACKAGE = ROOT / "autoloader"
@@ -367,10 +369,6 @@ def test_what_asks_for_nothing_heavy_loads_nothing_heavy(command: list[str]) -> 
         check=True,
     )
 
-    loaded = {
-        line.rpartition("|")[2].strip().split(".")[0]
-        for line in found.stderr.splitlines()
-        if line.startswith("import time:")
-    }
+    loaded = packages_in(found.stderr)
     assert "autoloader" in loaded
     assert loaded & HEAVY == set()

@@ -17,7 +17,7 @@ from autoloader.export.needs_section import needs_section
 from autoloader.export.recommendation import SCHEMA, Recommendation
 from autoloader.export.scope_section import rates_in_units, scope_section
 from autoloader.export.step_section import step_section
-from autoloader.measure.intervals import Interval, median
+from autoloader.measure.intervals import Interval, median, median_of_known
 from autoloader.measure.throughput import (
     end_s,
     epoch_rate,
@@ -32,8 +32,6 @@ from autoloader.values.outcome import MemoryReading, Outcome, Reading, Status
 from autoloader.values.target import CONFIDENCE, INDIFFERENCE, Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from autoloader.search.cost_model import CostModel
     from autoloader.search.exploration import Stop
     from autoloader.search.finale import Result
@@ -239,9 +237,9 @@ def _measured(evidence: Evidence) -> dict[str, Any]:
         "epoch_rate": epoch,
         "steady_rate": _interval([steady_rate(item) for item in readings]),
         "in_units": None if epoch is None else rates_in_units(epoch["median"], facts),
-        "first_batch_s": _median_of(readings, first_batch_s),
-        "warm_s": _median_of(readings, warm_s),
-        "end_s": _median_of(readings, end_s),
+        "first_batch_s": median_of_known(map(first_batch_s, readings)),
+        "warm_s": median_of_known(map(warm_s, readings)),
+        "end_s": median_of_known(map(end_s, readings)),
         "wait_s": _waits(readings),
         **_memory(evidence.result.memory.get(evidence.chosen)),
         "readings": [epoch_rate(item) for item in readings],
@@ -273,14 +271,6 @@ def _memory(memory: MemoryReading | None) -> dict[str, Any]:
         "accelerator_bytes": memory.accelerator_bytes,
         "full_queue_was_seen": memory.queue_was_full,
     }
-
-
-def _median_of(
-    readings: list[Reading], value_of: Callable[[Reading], float | None]
-) -> float | None:
-    """Return the median of what readings tell; None where none tells it."""
-    known = [value for item in readings if (value := value_of(item)) is not None]
-    return median(known) if known else None
 
 
 def _interval(rates: list[float]) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from autoloader.errors import StoredFileError
 from autoloader.export.study_files import StudyFiles, read_study
-from autoloader.measure.intervals import median
+from autoloader.measure.intervals import median_of_known
 from autoloader.measure.stepping import loop_rate, loop_shares
 from autoloader.measure.throughput import epoch_rate
 from autoloader.values.decode import value_of
@@ -185,10 +185,10 @@ def _trial_row(outcome: Outcome) -> dict[str, Any]:
         "verified_examples": None if verdict is None else verdict.examples,
         "readings": len(counted),
         "raced": sum(item.purpose == "race" for item in counted),
-        "epoch_rate": _middle(rates),
+        "epoch_rate": median_of_known(rates),
         "loops": len(outcome.loops),
-        "loop_rate": _middle([loop_rate(item) for item in outcome.loops]),
-        "wait_share": _middle([item.wait_share for item in shares]),
+        "loop_rate": median_of_known([loop_rate(item) for item in outcome.loops]),
+        "wait_share": median_of_known([item.wait_share for item in shares]),
         "peak_memory_bytes": peak,
         "queued_bytes": queued,
         "queue_was_full": was_full,
@@ -223,11 +223,6 @@ def _of_trial(outcome: Outcome) -> dict[str, Any]:
 
 def _codes(findings: Sequence[Any]) -> str | None:
     return " ".join(dict.fromkeys(item.code for item in findings)) or None
-
-
-def _middle(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
 
 
 def _attrs(study: StudyFiles) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from statistics import median as _middle
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 ASSUMED_SPREAD = 0.05
 """Least scatter of log rates that two rounds are taken to have, even where they agree:
@@ -80,6 +80,12 @@ class Interval:
 def median(values: Sequence[float]) -> float:
     """Return the middle of one or more values, or the mean of the two in the middle."""
     return _middle(values)
+
+
+def median_of_known(values: Iterable[float | None]) -> float | None:
+    """Return the median of the values that are known; None where none is."""
+    known = [value for value in values if value is not None]
+    return _middle(known) if known else None
 
 
 def lower_bound(values: Sequence[float], error: float) -> float | None:

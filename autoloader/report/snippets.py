@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from autoloader.export.frameworks import exports
+from autoloader.export.frameworks.snippet import python_call
 from autoloader.export.yaml_text import yaml_text
 from autoloader.report.sentences import loading_line
 
@@ -62,9 +63,8 @@ def framework_snippets(recommendation: Recommendation) -> tuple[Paste, ...]:
 
 def pytorch_text(settings: Mapping[str, Any]) -> str:
     """Return the call of `DataLoader` with these settings."""
-    arguments = "".join(f"    {name}={value!r},\n" for name, value in settings.items())
-    head = "from torch.utils.data import DataLoader\n\n"
-    return f"{head}loader = DataLoader(\n    dataset,\n{arguments})\n"
+    call = python_call("loader = DataLoader", settings, ("dataset",))
+    return f"from torch.utils.data import DataLoader\n\n{call}\n"
 
 
 def settings_yaml(settings: Mapping[str, Any]) -> str:

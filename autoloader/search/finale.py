@@ -263,7 +263,7 @@ class Finale:
         """Return what was tried, and cannot be chosen."""
         tried = {item.config for item in self.record.outcomes}
         measured = {item.config for item in self._measured()}
-        return (tried - measured) | self._excluded.keys() | self._too_large()
+        return (tried - measured) | self._too_large()
 
     def _readings(self) -> dict[LoaderConfig, list[float]]:
         """Return the rates that count of each config.

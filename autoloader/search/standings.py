@@ -269,15 +269,13 @@ def _bounds_in_the_long_run(
     The rounds' scatter and the drift are independent of each other: their margins add
     up as squares do.
     """
-    low, high = lower_bound(logs, error), upper_bound(logs, error)
-    if low is None or high is None:
+    low = lower_bound(logs, error)
+    if low is None:
         return None, None
     middle = fmean(logs)
     allowed = drift * NormalDist().inv_cdf(1 - error)
-    return (
-        middle - math.hypot(middle - low, allowed),
-        middle + math.hypot(high - middle, allowed),
-    )
+    margin = math.hypot(middle - low, allowed)  # as far above as below
+    return middle - margin, middle + margin
 
 
 def _against_best(

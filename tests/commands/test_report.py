@@ -14,6 +14,7 @@ import pytest
 
 import autoloader
 from autoloader.cli import main
+from tests.imported import packages_in
 from tests.report.html.reading import Reader
 from tests.report.replayed import Replayed, replay_into
 
@@ -213,10 +214,6 @@ def test_a_report_is_written_without_anything_heavy(file: Path) -> None:
         check=True,
     )
 
-    loaded = {
-        line.rpartition("|")[2].strip().split(".")[0]
-        for line in done.stderr.splitlines()
-        if line.startswith("import time:")
-    }
+    loaded = packages_in(done.stderr)
     assert "jinja2" in loaded
     assert loaded & {"numpy", "optuna", "pandas", "torch"} == set()

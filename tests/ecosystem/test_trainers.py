@@ -144,12 +144,12 @@ def test_arguments_are_those_of_training_arguments(tmp_path: Path) -> None:
     assert (loader.batch_size, loader.persistent_workers) == (5, True)
 
 
-def fitted(recommendation: Recommendation, datamodule: Any, model: Any) -> Any:
-    """Train an epoch with the callback, and return the Trainer."""
+def a_lightning_trainer(recommendation: Recommendation) -> Any:
+    """Return a Trainer of one epoch with the callback, which writes nothing."""
     pytorch = framework("lightning.pytorch")
     from autoloader.integrations.lightning import Recommended
 
-    trainer = pytorch.Trainer(
+    return pytorch.Trainer(
         accelerator="cpu",
         max_epochs=1,
         logger=False,
@@ -158,6 +158,11 @@ def fitted(recommendation: Recommendation, datamodule: Any, model: Any) -> Any:
         enable_model_summary=False,
         callbacks=[Recommended(recommendation)],
     )
+
+
+def fitted(recommendation: Recommendation, datamodule: Any, model: Any) -> Any:
+    """Train an epoch with the callback, and return the Trainer."""
+    trainer = a_lightning_trainer(recommendation)
     trainer.fit(model, datamodule=datamodule)
     return trainer
 
@@ -242,21 +247,11 @@ def test_a_loader_that_fit_is_handed_cannot_be_changed() -> None:
 
 def test_a_loader_that_fit_is_handed_beside_the_modules_own_is_told() -> None:
     """That one is trained with."""
-    pytorch = framework("lightning.pytorch")
+    trainer = a_lightning_trainer(a_recommendation(FEW))
     from torch.utils.data import DataLoader
 
-    from autoloader.integrations.lightning import Recommended
     from tests.ecosystem.modules import MakesItsLoader
 
-    trainer = pytorch.Trainer(
-        accelerator="cpu",
-        max_epochs=1,
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        callbacks=[Recommended(a_recommendation(FEW))],
-    )
     with pytest.warns(UserWarning, match="num_workers=0, not the recommended 2"):
         trainer.fit(MakesItsLoader(), DataLoader(Numbers(), batch_size=5))
 

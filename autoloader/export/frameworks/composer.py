@@ -44,10 +44,7 @@ def _draft(chosen: Chosen, naming: Naming) -> Draft:
         "pin_memory": chosen.pin_memory,
         "persistent_workers": chosen.persistent_workers,
     }
-    settings: dict[str, Any] = {"train_loader": loader}
-    size = _BATCH_SIZE.written(chosen)
-    if size is not None:
-        settings[_BATCH_SIZE.name] = size
+    settings = {"train_loader": loader, **_BATCH_SIZE.setting(chosen)}
     return Draft(
         settings=settings,
         body=yaml_block(settings),

@@ -38,9 +38,9 @@ _GROUPED = (
 def _yacs(chosen: Chosen, naming: Naming) -> Draft:
     del naming
     settings: dict[str, Any] = {"DATALOADER": {"NUM_WORKERS": chosen.num_workers}}
-    size = _YACS_SIZE.written(chosen)
-    if size is not None:
-        settings["SOLVER"] = {"IMS_PER_BATCH": size}
+    solver = _YACS_SIZE.setting(chosen, "IMS_PER_BATCH")
+    if solver:
+        settings["SOLVER"] = solver
     lost = fixed(
         chosen,
         "a yacs config",
@@ -57,9 +57,8 @@ def _yacs(chosen: Chosen, naming: Naming) -> Draft:
 
 def _lazy(chosen: Chosen, naming: Naming) -> Draft:
     del naming
-    size = _LAZY_SIZE.written(chosen)
-    settings: dict[str, Any] = {} if size is None else {"total_batch_size": size}
-    settings |= chosen.worker_kwargs()
+    size = _LAZY_SIZE.setting(chosen, "total_batch_size")
+    settings = {**size, **chosen.worker_kwargs()}
     lines = [f"dataloader.train.{name} = {value}" for name, value in settings.items()]
     return Draft(
         settings={"dataloader": {"train": settings}},

@@ -11,7 +11,7 @@ said.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from autoloader.export.frameworks.snippet import (
     BatchSize,
@@ -40,8 +40,7 @@ _BUFFER = (
 
 def _draft(chosen: Chosen, naming: Naming) -> Draft:
     del naming
-    size = _BATCH_SIZE.written(chosen)
-    settings: dict[str, Any] = {} if size is None else {"batch_size": size}
+    settings = _BATCH_SIZE.setting(chosen, "batch_size")
     settings["num_workers"] = chosen.num_workers
     warnings = fixed(
         chosen, _TITLE, prefetch_factor=2, pin_memory=True, persistent_workers=True

@@ -36,9 +36,8 @@ _FLAT = (
 
 
 def _draft(chosen: Chosen, naming: Naming) -> Draft:
-    size = _BATCH_SIZE.written(chosen)
-    named: dict[str, Any] = {} if size is None else {_BATCH_SIZE.name: size}
-    arguments = naming.renamed({**named, **chosen.worker_kwargs()})
+    size = _BATCH_SIZE.setting(chosen)
+    arguments = naming.renamed({**size, **chosen.worker_kwargs()})
     data: dict[str, Any] = arguments
     if naming.class_path is not None:
         data = {"class_path": naming.class_path, "init_args": arguments}

@@ -8,7 +8,7 @@ often keeps workers: that they are not kept is written as well.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from autoloader.export.frameworks.snippet import (
     BatchSize,
@@ -26,8 +26,7 @@ _BATCH_SIZE = BatchSize(name="train_dataloader.batch_size", counts="process")
 
 def _draft(chosen: Chosen, naming: Naming) -> Draft:
     del naming
-    size = _BATCH_SIZE.written(chosen)
-    settings: dict[str, Any] = {} if size is None else {"batch_size": size}
+    settings = _BATCH_SIZE.setting(chosen, "batch_size")
     settings |= chosen.worker_kwargs()
     settings["persistent_workers"] = chosen.persistent_workers
     return Draft(

@@ -9,7 +9,7 @@ workers of streams are kept.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from autoloader.export.frameworks.snippet import (
     BatchSize,
@@ -35,8 +35,7 @@ _LHOTSE = (
 
 def _draft(chosen: Chosen, naming: Naming) -> Draft:
     del naming
-    size = _BATCH_SIZE.written(chosen)
-    loader: dict[str, Any] = {} if size is None else {"batch_size": size}
+    loader = _BATCH_SIZE.setting(chosen, "batch_size")
     loader["num_workers"] = chosen.num_workers
     loader["pin_memory"] = chosen.pin_memory
     settings = {"model": {"train_ds": loader}}

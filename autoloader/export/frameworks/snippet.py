@@ -128,6 +128,16 @@ class BatchSize:
         is_meant = self.is_needed or chosen.is_batch_size_searched
         return self.value(chosen) if is_meant else None
 
+    def setting(self, chosen: Chosen, key: str | None = None) -> dict[str, Any]:
+        """Return what is written as a setting; empty where what the user has stays.
+
+        Args:
+            chosen: what was chosen.
+            key: its key among the framework's settings; None: its name.
+        """
+        value = self.written(chosen)
+        return {} if value is None else {key or self.name: value}
+
     def sentence(self, chosen: Chosen, name: str | None = None) -> str | None:
         """Return what it means; None where batches are not of a size.
 

@@ -8,7 +8,7 @@ which PyTorch refuses. The flags have been there since long before 1.0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from autoloader.export.frameworks.snippet import (
     BatchSize,
@@ -34,8 +34,7 @@ _NO_WORKERS = (
 
 def _draft(chosen: Chosen, naming: Naming) -> Draft:
     del naming
-    size = _BATCH_SIZE.written(chosen)
-    settings: dict[str, Any] = {} if size is None else {"batch_size": size}
+    settings = _BATCH_SIZE.setting(chosen, "batch_size")
     settings["workers"] = chosen.num_workers
     settings["pin_mem"] = chosen.pin_memory
     lost = fixed(chosen, _TITLE, prefetch_factor=2, persistent_workers=True)

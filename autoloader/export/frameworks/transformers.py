@@ -9,7 +9,7 @@ Pinning is on unless it is turned off.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from autoloader.export.frameworks.snippet import (
     BatchSize,
@@ -35,12 +35,10 @@ _DISPATCHED = (
 
 def _draft(chosen: Chosen, naming: Naming) -> Draft:
     del naming
-    size = _BATCH_SIZE.written(chosen)
-    named: dict[str, Any] = {} if size is None else {_BATCH_SIZE.name: size}
     prefixed = {
         f"dataloader_{name}": value for name, value in chosen.worker_kwargs().items()
     }
-    settings = {**named, **prefixed}
+    settings = {**_BATCH_SIZE.setting(chosen), **prefixed}
     warnings: list[str] = []
     if chosen.is_stream and chosen.prefetch_factor not in {None, 2}:
         warnings.append(_STREAM)

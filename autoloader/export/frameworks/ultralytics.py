@@ -34,8 +34,7 @@ _WORKERS = (
 
 def _draft(chosen: Chosen, naming: Naming) -> Draft:
     del naming
-    size = _BATCH_SIZE.written(chosen)
-    settings = {} if size is None else {_BATCH_SIZE.name: size}
+    settings = _BATCH_SIZE.setting(chosen)
     settings["workers"] = chosen.num_workers
     words = [f"{name}={value}" for name, value in settings.items()]
     return Draft(
