@@ -87,18 +87,19 @@ def _wait_for_end(
 def _end_trackers(session_id: int) -> list[ProcessStat]:
     """Let resource trackers end by themselves, and kill them where they do not.
 
+    A process that is ending has no command line any more, though it is no zombie yet:
+    it cannot be told from others at once, only by its being gone a moment later.
+
     Returns:
         What else of the session still lives.
     """
     deadline = time.monotonic() + TRACKER_PATIENCE_S
     while (left := _living(session_id)) and time.monotonic() < deadline:
-        others = [process for process in left if not _is_tracker(process.pid)]
-        if others:
-            return others  # a tracker ends after them
         time.sleep(0.01)
+    others = [process for process in left if not _is_tracker(process.pid)]
     for process in left:
         _signal(process, signal.SIGKILL)
-    return []
+    return others
 
 
 def _living_members(session_id: int) -> list[ProcessStat]:

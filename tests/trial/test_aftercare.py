@@ -127,6 +127,7 @@ def test_a_process_that_does_not_end_is_told_and_not_waited_for(
     """One that waits for a device ends when the device lets it."""
     session = start(STUBBORN)
     monkeypatch.setattr(aftercare, "KILL_PATIENCE_S", 0.0)
+    monkeypatch.setattr(aftercare, "TRACKER_PATIENCE_S", 0.0)
     monkeypatch.setattr(aftercare, "_signal", lambda process, number: None)
 
     killed = end_session(session.pid, patience_s=0.0)
@@ -134,6 +135,23 @@ def test_a_process_that_does_not_end_is_told_and_not_waited_for(
 
     assert killed == 1
     assert re.search(rf"process {session.pid} does not end: python", caplog.text)
+
+
+def test_a_process_that_is_about_to_be_gone_is_not_told(
+    start: type[Session],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """One that is ending has lost its command line before it is a zombie."""
+    session = start(OBEDIENT)
+    alive = processes_of_session(session.pid)
+    seen = iter([[], [], alive, alive])
+    monkeypatch.setattr(aftercare, "processes_of_session", lambda _: next(seen, []))
+
+    end_session(session.pid)
+
+    assert next(seen, None) is None
+    assert caplog.text == ""
 
 
 def test_processes_write_their_stacks_one_after_the_other(
