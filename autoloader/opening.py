@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from autoloader.accelerating import Accelerating
 from autoloader.errors import UsageError
 from autoloader.search.budget import REFERENCE_SHARE, Budget
 from autoloader.search.differences import what_differs
@@ -67,19 +68,25 @@ class Opening:
 
         Raises:
             UsageError: something asked for cannot be done.
+            StepError: the training step fits the accelerator with no allowed batch.
             DatasetError: the dataset fails by itself.
         """
         self._caution_of_passwords()
         earlier = self._earlier()
         reference = self._read_reference(earlier)
         earlier = self._same_or_anew(earlier, reference)
+        if earlier is not None:
+            space, pinning = earlier.space, earlier.pinning
+        else:
+            space, pinning = self._accelerating(reference).run(self._space(reference))
         state = StudyState(
             finished=False,
             spent_s=self.budget.spent_before_s,
             scope=reference.scope,
             facts=reference.facts,
-            space=earlier.space if earlier else self._space(reference),
+            space=space,
             memory_bytes=self._memory_bytes(earlier),
+            pinning=pinning,
         )
         return Opened(reference=reference, state=state, budget=self.budget)
 
@@ -166,6 +173,19 @@ class Opening:
             scope=reference.scope,
             machine=self.machine,
             ranks=request.ranks,
+        )
+
+    def _accelerating(self, reference: Reference) -> Accelerating:
+        """Return what an accelerator decides; nothing where there is none."""
+        return Accelerating(
+            request=self.request,
+            reference=reference,
+            machine=self.machine,
+            watcher=self.watcher,
+            record=self.record,
+            budget=self.budget,
+            folder=self.folder.path,
+            tmp=self.tmp,
         )
 
     def _memory_bytes(self, earlier: StudyState | None) -> int | None:

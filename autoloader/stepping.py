@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from autoloader.errors import StepError
+from autoloader.measure.device_meter import DeviceMeter
 from autoloader.measure.noise import is_spoiled
 from autoloader.measure.planning import loop_pass_s, wave_plan
 from autoloader.measure.stepping import WAIT_SHARE
-from autoloader.measure.utilisation import UtilisationMeter
 from autoloader.search.budget import CHOICE_LOOPS_SHARE, LOOPS_SHARE
 from autoloader.search.loop_choice import (
     candidates,
@@ -365,7 +365,7 @@ class Stepping:
                     self.request.source,
                     self.reference,
                     step=self.step,
-                    meter=UtilisationMeter() if self.machine.accelerators else None,
+                    meter=DeviceMeter() if self.machine.accelerators else None,
                     on_tick=self.on_tick,
                     folder=self.folder / "steps",
                     tmp=self.tmp / "s",
@@ -394,6 +394,6 @@ def _rates(
 
 def _told(failure: Failure, step: str) -> str:
     """Return what a failure says, and that it is of the step."""
-    if failure.kind == "step_exception":
+    if failure.kind == "step_exception" or failure.of_accelerator:
         return failure.message
     return f"--step {step} cannot be timed: {failure.message}"

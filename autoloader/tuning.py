@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from autoloader.errors import StoredFileError
 from autoloader.export.evidence import Evidence, recommend
 from autoloader.files import check_writable, refusals_named
+from autoloader.measure.machine import share_of_cpus
 from autoloader.opening import Opened, Opening
 from autoloader.search.budget import Budget
 from autoloader.search.cost_model import CostModel
@@ -131,9 +132,7 @@ class _Tuning:
                 f"each pass had a fresh process: {runner.why_fresh}", None
             )
         result = self._finish(stopwatch, reference, space, strategy)
-        recommendation, written = self._write(
-            reference, space, result, strategy.model, stopped
-        )
+        recommendation, written = self._write(opened, result, strategy.model, stopped)
         self.is_finished = True
         return TuneResult(
             state=result.choice.state,
@@ -183,7 +182,7 @@ class _Tuning:
             budget=self.budget,
             on_phase=self._on_phase,
             on_tick=self._on_tick,
-            cpus=_share_of_cpus(self.machine, self.request.ranks),
+            cpus=share_of_cpus(self.machine, self.request.ranks),
         )
         sizes, ranks = space.batch_size, self.request.ranks
         self.target = stepping.time_alone(self.target, sizes, ranks=ranks)
@@ -197,7 +196,7 @@ class _Tuning:
             folder=self.folder.path / "trials",
             tmp=self.tmp,
             isolation=self.request.isolation,
-            cpus=_share_of_cpus(self.machine, self.request.ranks),
+            cpus=share_of_cpus(self.machine, self.request.ranks),
             policy=self.request.policy,
             memory_bytes=self._target_of_a_rank().memory_bytes,
             on_tick=self._on_tick,
@@ -322,8 +321,7 @@ class _Tuning:
 
     def _write(
         self,
-        reference: Reference,
-        space: Space,
+        opened: Opened,
         result: Result,
         model: CostModel,
         stopped: Stop,
@@ -333,12 +331,13 @@ class _Tuning:
             target=self._target_of_a_rank(),
             ranks=self.request.ranks,
             machine=self.machine,
-            reference=reference,
-            space=space,
+            reference=opened.reference,
+            space=opened.state.space,
+            pinning=opened.state.pinning,
             result=result,
             outcomes=self.record.outcomes,
-            default_config=space.default,
-            user_config=_user_config(reference),
+            default_config=opened.state.space.default,
+            user_config=_user_config(opened.reference),
             study=self.folder.path.name,
             seconds=self.budget.spent_s,
             model=model,
@@ -391,8 +390,3 @@ class _Tuning:
 def _user_config(reference: Reference) -> LoaderConfig | None:
     baseline = reference.facts.baseline
     return None if baseline is None else LoaderConfig.from_dict(baseline)
-
-
-def _share_of_cpus(machine: Machine, ranks: int) -> int | None:
-    """Return the CPUs that one rank may use; None where it has the whole machine."""
-    return None if ranks == 1 else max(1, machine.affinity_cpus // ranks)

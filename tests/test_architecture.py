@@ -22,11 +22,14 @@ STOREYS: tuple[frozenset[str], ...] = (
     ),
     frozenset(
         {
+            "accelerating",
             "checking",
             "handover",
             "diagnosis",
+            "fitting",
             "measuring",
             "opening",
+            "pinning",
             "retuning",
             "stepping",
             "tune_values",

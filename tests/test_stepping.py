@@ -288,3 +288,21 @@ def test_a_step_alone_that_others_spoiled_is_timed_again(
 
     assert left == []
     assert len(subject.consumer) == kept
+
+
+def test_a_batch_that_does_not_fit_the_accelerator_is_told_as_such(kit: Kit) -> None:
+    """Its sentence names the step already."""
+    said = "--step train.py:step, at batch 1: the accelerator has too little memory"
+    failure = Failure(
+        kind="out_of_memory",
+        phase="consumer",
+        message=said,
+        hint="smaller batches",
+        of_accelerator=True,
+    )
+    made = stepping(kit, Alone(FED, failure=failure))
+
+    with pytest.raises(StepError, match=f"^{re.escape(said)}$") as raised:
+        made.time_alone(OF_STEP, (8,), ranks=1)
+
+    assert raised.value.hint == "smaller batches"

@@ -13,7 +13,11 @@ import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from autoloader.measure.exhaustion import exhaustion, shared_memory_words
+from autoloader.measure.exhaustion import (
+    accelerator_full,
+    exhaustion,
+    shared_memory_words,
+)
 from autoloader.measure.throttling import (
     answers_throttled,
     is_throttled,
@@ -55,7 +59,7 @@ _PICKLE = re.compile(r"[Cc]an't (?:get|pickle)|cannot (?:pickle|serialize|be pic
 _MEMORY_KINDS = frozenset({"MemoryError", "OutOfMemoryError"})
 _NO_MEMORY = re.compile(
     r"DefaultCPUAllocator: (?:can't allocate|not enough) memory|std::bad_alloc"
-    r"|Cannot allocate memory|CUDA out of memory"
+    r"|Cannot allocate memory|CUDA error: out of memory"
 )
 
 
@@ -77,6 +81,7 @@ def failure_of(
     ending = _Ending.of(exc, phase=phase, log=str(logs))
     return (
         exhaustion(ending.whole, type(exc).__name__, phase=phase, log=ending.log)
+        or accelerator_full(ending.raised, ending.told, phase=phase, log=ending.log)
         or _throttled(ending)
         or _cannot_pickle(ending, unpicklable)
         or _timed_out(ending)

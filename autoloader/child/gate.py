@@ -23,6 +23,7 @@ from autoloader.child.last_words import SUSPECTS
 from autoloader.child.loader import ListSampler
 from autoloader.child.lost_words import keep_lost_words
 from autoloader.child.padding import PaddingWatch
+from autoloader.child.pin_watch import PinWatch, pinned_for
 from autoloader.child.randomness import RandomnessWatch, probe_workers
 from autoloader.child.recorder import Arrivals, record
 from autoloader.child.stages import Stage
@@ -98,6 +99,7 @@ class _Watches:
         self._randomness = RandomnessWatch()
         self._padding = PaddingWatch(context.facts.padding)
         self._growth = GrowthWatch()
+        self._pinning = PinWatch(pinned_for(context.order.config))
         self._moved: list[str] = []
         self._offsets: dict[int, FileOffset] | None = None
         self._lists: list[Sequence[Any]] = []
@@ -150,6 +152,7 @@ class _Watches:
 
     def _note(self, carried: Carried) -> None:
         self.arrivals.add(carried)
+        self._pinning.note(carried.batch)
         self._padding.note(carried)
         if self.plan.random:
             self._randomness.note(carried)
@@ -181,6 +184,7 @@ class _Watches:
             "moved_offsets": sorted(set(self._moved)) if has_workers else [],
             "padding_broken": self._padding.to_list(),
             "growth": self._growth.to_dict(),
+            "pinning": self._pinning.to_dict(),
         }
 
 

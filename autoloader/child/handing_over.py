@@ -9,15 +9,15 @@ from __future__ import annotations
 import copy
 import pickle
 import time
-from collections.abc import Mapping
 from multiprocessing.reduction import ForkingPickler
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch.utils.data import DataLoader, Dataset
 
+from autoloader.child.device import Device, device_kind, moved
 from autoloader.child.stages import Stage
 from autoloader.values.diagnosis import BatchCost
+from autoloader.values.scope import UNPINNED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -112,8 +112,14 @@ def _try_to_pickle(batch: Any) -> None:
 
 
 def why_no_device() -> str | None:
-    """Return why nothing can be pinned or transferred; None where it can."""
-    return None if torch.accelerator.is_available() else "no accelerator"
+    """Return why nothing can be pinned or moved; None where there is an accelerator."""
+    return None if device_kind() is not None else "no accelerator"
+
+
+def why_not_pinned() -> str | None:
+    """Return why nothing is pinned for the accelerator that is here; None: it is."""
+    kind = device_kind()
+    return f"PyTorch pins nothing for {kind}" if kind in UNPINNED else None
 
 
 def pin(
@@ -134,13 +140,13 @@ def transfer(
     batches: Sequence[tuple[Any, int]], board: StageBoard
 ) -> tuple[BatchCost, ...]:
     """Copy batches to the accelerator, and wait for each."""
-    device = torch.accelerator.current_accelerator()
+    device = Device.here()
 
     def send_one(batch: Any) -> None:
-        _moved(batch, device)
-        torch.accelerator.synchronize()
+        moved(batch, device.kind)
+        device.synchronize()
 
-    torch.accelerator.synchronize()  # which starts the device, off the clock
+    device.synchronize()  # which starts the device, off the clock
     return _timed(batches, board, Stage.TRANSFERRING, send_one)
 
 
@@ -159,14 +165,3 @@ def _timed(
         seconds, cpu_s = time.perf_counter() - wall, time.process_time() - cpu
         costs.append(BatchCost(seconds=seconds, cpu_s=cpu_s, examples=examples))
     return tuple(costs)
-
-
-def _moved(value: Any, device: Any) -> Any:
-    """Return a batch with all its tensors on a device."""
-    if isinstance(value, torch.Tensor):
-        return value.to(device, non_blocking=True)
-    if isinstance(value, Mapping):
-        return {key: _moved(item, device) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_moved(item, device) for item in value]
-    return value

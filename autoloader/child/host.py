@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from autoloader.child.context import TrialContext
+from autoloader.child.device import kind_in_use
 from autoloader.child.epochs import EpochCalls
 from autoloader.child.failures import failure_of
 from autoloader.child.lifeline import die_with_parent
@@ -54,6 +55,12 @@ ATTEMPTS = 8
 
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # the system's own place for it
 """Where workers' locks and their batches lie."""
+
+CUDA_DEVICE = "/dev/nvidia-uvm"
+"""What CUDA opens, whoever begins to use it. NVIDIA's management library, by which
+`torch.cuda.is_available` asks, opens others of the driver's, and a fork stays safe."""
+
+OPEN_FILES = Path("/proc/self/fd")
 
 
 def serve_reference(orders: int, answers: int) -> None:
@@ -173,8 +180,10 @@ class _Host:
         pid = os.getpid()
         if not hasattr(os, "fork") or sys.platform == "darwin":
             return "this system does not fork safely"
-        in_use = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
-        if in_use or _holds_nvidia_device():
+        in_use = kind_in_use()
+        if in_use is not None:
+            return f"{in_use} is initialised"
+        if _holds(CUDA_DEVICE):
             return "CUDA is initialised"
         if threading.active_count() > 1:
             return "the dataset started threads"
@@ -351,13 +360,13 @@ def _end_workers() -> None:
         process.join()
 
 
-def _holds_nvidia_device() -> bool:
-    folder = Path("/proc/self/fd")
+def _holds(device: str, folder: Path = OPEN_FILES) -> bool:
+    """Return whether a device file is open in this process."""
     if not folder.is_dir():
         return False
     for entry in folder.iterdir():
         try:
-            if str(entry.readlink()).startswith("/dev/nvidia"):
+            if str(entry.readlink()) == device:
                 return True
         except OSError:
             continue

@@ -1,7 +1,8 @@
 """The passes of a trial, each in a process of its own: which is which, and the share.
 
 The gate's pass is `child.gate`, the timed one `child.timing`, those with the training
-step `child.stepping`, the probe `child.probing`, the one that weighs `child.weighing`.
+step `child.stepping`, the one with the transfer `child.transferring`, the probe
+`child.probing`, the one that weighs `child.weighing`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from autoloader.child.stages import Stage
 from autoloader.child.stepping import consumer_pass, step_pass
 from autoloader.child.stream import StreamLimits, as_worker, ledger_of, read_pass
 from autoloader.child.timing import timed_pass
+from autoloader.child.transferring import transfer_pass
 from autoloader.child.weighing import memory_pass
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ def run_pass(context: TrialContext) -> dict[str, Any]:
             return step_pass(context)
         case "consumer":
             return consumer_pass(context)
+        case "transfer":
+            return transfer_pass(context)
         case "share":
             return share_pass(context)
         case other:

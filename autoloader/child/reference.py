@@ -26,6 +26,7 @@ from autoloader.child.access import AccessWatch, say_access
 from autoloader.child.alone import enter_worker
 from autoloader.child.assembly import Assembly
 from autoloader.child.choosing import choose_scope
+from autoloader.child.device import device_kind
 from autoloader.child.epochs import EpochCalls
 from autoloader.child.loader import LoaderParts
 from autoloader.child.own_class import settle_class
@@ -298,4 +299,5 @@ class _MapReference:
             units=reader.units.of_entries(scope_list.places),
             collated_example_bytes=self._assembly.example_bytes,
             random_share=reader.random_share,
+            accelerator=device_kind(),
         )

@@ -16,8 +16,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import torch
-
+from autoloader.child.device import kind_in_use
 from autoloader.child.digest import combine, leaves
 from autoloader.child.seeding import seed_all
 from autoloader.measure.descriptors import connected_sockets
@@ -91,11 +90,10 @@ def edited_in_place(dataset: Any, indices: Sequence[Any], seed: int) -> Any | No
 
 def _may_fork() -> bool:
     """Whether a fork may read: no threads, no connections, no accelerator in use."""
-    in_use = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
     return (
         hasattr(os, "fork")
         and threading.active_count() == 1
-        and not in_use
+        and kind_in_use() is None
         and connected_sockets(os.getpid()) == 0
     )
 

@@ -27,7 +27,13 @@ from autoloader.child.assembly import Assembly
 from autoloader.child.digest import leaves
 from autoloader.child.epochs import EpochCalls
 from autoloader.child.failures import failure_of
-from autoloader.child.handing_over import hand_over, pin, transfer, why_no_device
+from autoloader.child.handing_over import (
+    hand_over,
+    pin,
+    transfer,
+    why_no_device,
+    why_not_pinned,
+)
 from autoloader.child.last_words import IDS
 from autoloader.child.loader import LoaderParts
 from autoloader.child.pickling import unpicklable_path
@@ -300,9 +306,15 @@ class _Walk:
                 for stage in (StageName.PIN, StageName.TRANSFER)
             ]
             return
-        costs, pinned = self._sent(StageName.PIN, lambda: pin(self._kept, self._board))
-        self._later.append(StageCosts(stage=StageName.PIN, costs=costs))
-        costs = self._sent(StageName.TRANSFER, lambda: transfer(pinned, self._board))
+        ready, why = self._kept, why_not_pinned()
+        if why is None:
+            costs, ready = self._sent(
+                StageName.PIN, lambda: pin(self._kept, self._board)
+            )
+            self._later.append(StageCosts(stage=StageName.PIN, costs=costs))
+        else:
+            self._later.append(StageCosts(stage=StageName.PIN, skipped=why))
+        costs = self._sent(StageName.TRANSFER, lambda: transfer(ready, self._board))
         self._later.append(StageCosts(stage=StageName.TRANSFER, costs=costs))
 
     def _sent(self, stage: StageName, act: Callable[[], Any]) -> Any:

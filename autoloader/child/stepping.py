@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import time
 import traceback
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +19,12 @@ import torch
 
 from autoloader.child.cache import cool
 from autoloader.child.counting import getters_of
+from autoloader.child.device import device_kind, uuid_in_use
+from autoloader.child.failures import failure_of
 from autoloader.child.loader import ListSampler
 from autoloader.child.source import load_function
 from autoloader.child.stages import Stage
+from autoloader.child.weighing import accelerator_bytes
 from autoloader.errors import DatasetError, ProtocolError, StepError
 from autoloader.measure.load import LoadMeter
 from autoloader.measure.planning import FIRST_STEPS
@@ -98,34 +101,55 @@ def load_step(spec: str) -> NamedStep:
 
 
 def step_pass(context: TrialContext) -> dict[str, Any]:
-    """Run the training step on each batch of a loader, against the clock.
+    """Run the training step on each batch of a loader, against the clock."""
+    plan, named = _ordered(context)
+    try:
+        return fed_loop(context, plan, lambda: _made(named, context.board))
+    except StepRaised as exc:
+        return _raised(context, named, exc)
+
+
+def fed_loop(
+    context: TrialContext,
+    plan: PassPlan,
+    make: Callable[[], Callable[[Any], object]],
+    *,
+    stage: Stage = Stage.STEPPING,
+) -> dict[str, Any]:
+    """Run something on each batch of a loader, against the clock.
 
     A short epoch goes before, as training's first: the step builds its model in it, and
     workers that are kept are started. The next one is timed.
+
+    Args:
+        context: of the pass.
+        plan: batches of the timed epoch.
+        make: makes what is called with each batch.
+        stage: what it is called; an accelerator is waited for after each step only.
+
+    Raises:
+        StepRaised: it raised, not the loader.
     """
-    (plan, named), order, board = _ordered(context), context.order, context.board
+    order, board = context.order, context.board
     timed = context.cycled(plan.total)
     loader = context.loader(timed)
     sizes = _sizes(context, timed)
-    try:
-        step = _made(named, board)
-        context.calls.begin(0)
-        board.enter(Stage.STEPPING)
-        first = _loop_of(context, step)
-        batches = max(order.config.num_workers, FIRST_STEPS)
-        with board.counter() as progress, _shortened(context, loader, batches) as part:
-            first.run(part, progress)
-        context.calls.begin(1)
-        if context.scope.cache == "cold":
-            board.enter(Stage.COOLING)
-            cool(Path(order.reference))
-        board.enter(Stage.STEPPING)
-        loop = _loop_of(context, step)
-        load = LoadMeter()
-        with board.counter() as progress:  # a stream may have no end
-            loop.run(islice(loader, plan.total) if timed is None else loader, progress)
-    except StepRaised as exc:
-        return _raised(context, named, exc)
+    step, waits = make(), stage is Stage.STEPPING
+    context.calls.begin(0)
+    board.enter(stage)
+    first = _loop_of(context, step, waits=waits)
+    batches = max(order.config.num_workers, FIRST_STEPS)
+    with board.counter() as progress, _shortened(context, loader, batches) as part:
+        first.run(part, progress)
+    context.calls.begin(1)
+    if context.scope.cache == "cold":
+        board.enter(Stage.COOLING)
+        cool(Path(order.reference))
+    board.enter(stage)
+    loop = _loop_of(context, step, waits=waits)
+    load = LoadMeter()
+    with board.counter() as progress:  # a stream may have no end
+        loop.run(islice(loader, plan.total) if timed is None else loader, progress)
     other = load.stop()
     board.enter(Stage.SHUTTING_DOWN)
     del loader
@@ -264,14 +288,18 @@ def _told(loop: _Loop, sizes: list[int], *, workers: int | None) -> dict[str, An
         "done_s": [round(value, 7) for value in loop.done],
         "counts": loop.counts or [sizes[place % len(sizes)] for place in range(done)],
         "total_s": loop.total_s,
-        "has_device": torch.accelerator.is_available(),
+        "has_device": device_kind() is not None,
+        "device_uuid": uuid_in_use(),
+        "accelerator_bytes": accelerator_bytes(torch),
     }
 
 
-def _loop_of(context: TrialContext, step: Callable[[Any], object]) -> _Loop:
+def _loop_of(
+    context: TrialContext, step: Callable[[Any], object], *, waits: bool = True
+) -> _Loop:
     """Return the loop, which has not run yet."""
     order = context.order
-    has_device = torch.accelerator.is_available()
+    has_device = waits and device_kind() is not None
     return _Loop(
         step=step,
         getters=() if order.count_path is None else getters_of(order.count_path),
@@ -282,8 +310,12 @@ def _loop_of(context: TrialContext, step: Callable[[Any], object]) -> _Loop:
 
 def _raised(context: TrialContext, named: NamedStep, exc: StepRaised) -> dict[str, Any]:
     """Return the failure that an exception of the step is, as a message."""
-    cause = exc.__cause__
+    cause = exc.__cause__ or exc
     traceback.print_exception(cause)
+    full = failure_of(cause, phase=context.order.kind, logs=Path(context.order.logs))
+    if full.of_accelerator:
+        told = replace(full, message=f"--step {named.spec}, {exc}: {full.message}")
+        return {"event": "failed", "failure": told.to_dict()}
     kind = type(cause).__name__
     said = cleaned(next(iter(str(cause).strip().splitlines()), ""))
     failure = Failure(

@@ -12,6 +12,7 @@ from autoloader.audit.ledger import ScopeList
 from autoloader.audit.reference_files import later_folder, make_later_folder
 from autoloader.audit.stream_cautions import moving_length_caution
 from autoloader.child.access import say_access
+from autoloader.child.device import device_kind
 from autoloader.child.digest import DigestPlan, name_of
 from autoloader.child.labels import find_label
 from autoloader.child.own_class import settle_class
@@ -384,6 +385,7 @@ def _facts(
         ),
         start_method=parts.start_method,
         free_shapes=tuple(sorted(plan.free_shapes)),
+        accelerator=device_kind(),
     )
 
 

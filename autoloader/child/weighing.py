@@ -181,7 +181,9 @@ def steady(
 
 
 def pinned_bytes(library: Any) -> int | None:
-    """Return the most page-locked memory so far; None where nothing was pinned.
+    """Return the most page-locked memory so far, in blocks of powers of two.
+
+    None where nothing was pinned, and where PyTorch does not tell.
 
     Args:
         library: the torch module.
@@ -194,7 +196,9 @@ def pinned_bytes(library: Any) -> int | None:
 
 
 def accelerator_bytes(library: Any) -> int | None:
-    """Return the most memory that PyTorch held on the accelerator; None without one.
+    """Return the most memory that PyTorch held on the accelerator.
+
+    None without one, and where PyTorch keeps no account of it.
 
     Args:
         library: the torch module.
@@ -202,7 +206,10 @@ def accelerator_bytes(library: Any) -> int | None:
     accelerator = getattr(library, "accelerator", None)
     tell = getattr(accelerator, "max_memory_allocated", None)  # since 2.9
     if accelerator is not None and tell is not None and accelerator.is_available():
-        return int(tell())
+        try:
+            return int(tell())
+        except RuntimeError:  # of a device whose allocator keeps no account
+            return None
     if library.cuda.is_available():
         return int(library.cuda.max_memory_allocated())
     return None

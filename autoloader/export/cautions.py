@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from autoloader.export.reading_cautions import reading_cautions, worker_cautions
+from autoloader.measure.device_doubts import device_doubts
 from autoloader.values.outcome import Status
 from autoloader.values.passwords import LEFT_OUT, with_passwords
 
 if TYPE_CHECKING:
     from autoloader.export.evidence import Evidence
+    from autoloader.values.device import DeviceSeen
     from autoloader.values.outcome import Reading
 
 
@@ -48,6 +50,7 @@ def cautions_of(evidence: Evidence) -> list[dict[str, Any]]:
     found += reading_cautions(
         all_readings(evidence), evidence.reference.facts, evidence.machine
     )
+    found += [item.to_dict() for item in device_doubts(_devices(evidence))]
     found += worker_cautions(
         evidence.chosen.num_workers, evidence.machine, ranks=evidence.ranks
     )
@@ -64,6 +67,16 @@ def cautions_of(evidence: Evidence) -> list[dict[str, Any]]:
                 "hint": None,
             }
         )
+    return found
+
+
+def _devices(evidence: Evidence) -> list[DeviceSeen | None]:
+    """Return what was seen of the accelerator in each pass that used it."""
+    loops, pinning = evidence.result.loops, evidence.pinning
+    found = [] if loops is None else loops.devices
+    if pinning is not None:
+        moved = (pinning.plain, pinning.pinned)
+        found += [item.loop.device for item in moved if item is not None]
     return found
 
 

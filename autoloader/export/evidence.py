@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from autoloader.export.cautions import all_readings, cautions_of
 from autoloader.export.limit_section import limit_section
 from autoloader.export.needs_section import needs_section
+from autoloader.export.pin_section import pin_section
 from autoloader.export.recommendation import SCHEMA, Recommendation
 from autoloader.export.scope_section import rates_in_units, scope_section
 from autoloader.export.step_section import step_section
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from autoloader.values.job import Reference
     from autoloader.values.machine import Machine
     from autoloader.values.scope import SourceSpec
+    from autoloader.values.transfer import PinReadings
 
 _PACKAGES = ("torch", "optuna", "numpy", "torch-autoloader")
 
@@ -65,6 +67,8 @@ class Evidence:
     """What the costs of one process foretold."""
     stopped_search: Stop
     passed_over: tuple[PassedOver, ...] = ()
+    pinning: PinReadings | None = None
+    """What pinning was decided by; None: it was not open."""
 
     @property
     def chosen(self) -> LoaderConfig:
@@ -94,6 +98,7 @@ def recommend(evidence: Evidence) -> Recommendation:
             "measured": _measured(evidence),
             "compared": _compared(evidence),
             "knobs": _knobs(evidence),
+            **_pinning(evidence),
             **_step(evidence),
             "verified": _verified(evidence),
             "cautions": cautions_of(evidence),
@@ -353,6 +358,12 @@ def _needs(evidence: Evidence) -> dict[str, Any]:
         outcomes=evidence.outcomes,
         memory=evidence.result.memory,
     )
+
+
+def _pinning(evidence: Evidence) -> dict[str, Any]:
+    """Return the section of pinned memory; nothing where it was not open."""
+    found = evidence.pinning
+    return {} if found is None else {"pinning": pin_section(found)}
 
 
 def _step(evidence: Evidence) -> dict[str, Any]:

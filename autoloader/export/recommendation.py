@@ -32,8 +32,8 @@ SCHEMA = 1
 
 _SECTIONS = (
     "schema", "dataset", "dataloader", "target", "measured", "compared", "knobs",
-    "step", "verified", "cautions", "limit", "needs", "scope", "contract", "machine",
-    "versions", "study",
+    "pinning", "step", "verified", "cautions", "limit", "needs", "scope", "contract",
+    "machine", "versions", "study",
 )  # fmt: skip
 
 _REQUIRED = ("schema", "dataset", "dataloader", "target", "machine")

@@ -58,7 +58,15 @@ def step_section(
         "loops": {
             name: _loop(loops, config, against) for name, config in present.items()
         },
+        **_device(loops, subject),
     }
+
+
+def _device(loops: Loops, config: LoaderConfig | None) -> dict[str, Any]:
+    """Return what the driver told in the config's last loop; nothing: it did not."""
+    readings = () if config is None else loops.readings.get(config, ())
+    seen = [item.device for item in readings if item.device is not None]
+    return {"device": seen[-1].to_dict()} if seen else {}
 
 
 def _limited_by(loops: Loops, config: LoaderConfig | None) -> str | None:

@@ -5,7 +5,7 @@ later fork stays safe. Utilisation and a trial's device memory do not belong her
 """
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar, cast
 
 from autoloader.values.machine import Accelerator
@@ -19,6 +19,13 @@ _REASONS = {
     12: "the NVIDIA driver's library libnvidia-ml is not installed",
     18: "the loaded NVIDIA driver and its library have different versions",
 }
+
+
+CUT = (
+    "is cut into parts (MIG): name and memory are those of the whole, and how busy a "
+    "part is, is not told"
+)
+"""What is said of such a device."""
 
 
 class NvmlMemory(Protocol):
@@ -57,6 +64,9 @@ class Nvml(Protocol):
     def nvmlDeviceGetMemoryInfo(self, handle: object, /) -> NvmlMemory:
         """Return the device's memory."""
 
+    def nvmlDeviceGetMigMode(self, handle: object, /) -> Sequence[int]:
+        """Return whether it is cut into parts: now, and from the next start on."""
+
 
 def read_accelerators(
     nvml: Nvml | None = None,
@@ -70,21 +80,33 @@ def read_accelerators(
         The devices in the driver's order, and one sentence on what could not be read;
         None where all were read. Nothing is raised.
     """
+    found, why = load_nvml(nvml)
+    if found is None:
+        return (), why
+    try:
+        return _devices(found)
+    except (found.NVMLError, OSError) as exc:
+        return (), _reason(exc)
+    finally:
+        _answer(found, found.nvmlShutdown)
+
+
+def load_nvml(nvml: Nvml | None = None) -> tuple[Nvml | None, str | None]:
+    """Return NVIDIA's library, loaded, or why it cannot be; nothing is raised.
+
+    Args:
+        nvml: The module; None imports `pynvml`.
+    """
     if nvml is None:
         try:
             nvml = cast("Nvml", importlib.import_module("pynvml"))
         except ImportError:
-            return (), "the package nvidia-ml-py is not installed"
+            return None, "the package nvidia-ml-py is not installed"
     try:
         nvml.nvmlInit()
     except (nvml.NVMLError, OSError) as exc:
-        return (), _reason(exc)
-    try:
-        return _devices(nvml)
-    except (nvml.NVMLError, OSError) as exc:
-        return (), _reason(exc)
-    finally:
-        _answer(nvml, nvml.nvmlShutdown)
+        return None, _reason(exc)
+    return nvml, None
 
 
 def _devices(nvml: Nvml) -> tuple[tuple[Accelerator, ...], str | None]:
@@ -97,6 +119,8 @@ def _devices(nvml: Nvml) -> tuple[tuple[Accelerator, ...], str | None]:
     for index in range(count):
         try:
             devices.append(_device(nvml, index, driver))
+            if _is_cut(nvml, index):
+                note = f"device {index} {CUT}"
         except nvml.NVMLError as exc:
             note = f"device {index} cannot be read: {_reason(exc)}"
     return tuple(devices), note
@@ -107,11 +131,18 @@ def _device(nvml: Nvml, index: int, driver: str | bytes | None) -> Accelerator:
     # Devices that share the host's memory have none of their own to tell of.
     memory = _answer(nvml, lambda: nvml.nvmlDeviceGetMemoryInfo(handle).total)
     return Accelerator(
-        name=_text(nvml.nvmlDeviceGetName(handle)),
+        name=text_of(nvml.nvmlDeviceGetName(handle)),
         kind="cuda",
         memory_bytes=memory,
-        driver=None if driver is None else _text(driver),
+        driver=None if driver is None else text_of(driver),
     )
+
+
+def _is_cut(nvml: Nvml, index: int) -> bool:
+    """Return whether a device is cut into parts, each of them a device to PyTorch."""
+    handle = nvml.nvmlDeviceGetHandleByIndex(index)
+    modes = _answer(nvml, lambda: nvml.nvmlDeviceGetMigMode(handle))
+    return modes is not None and bool(modes[0])
 
 
 def _answer(nvml: Nvml, ask: Callable[[], Answer]) -> Answer | None:
@@ -128,5 +159,6 @@ def _reason(exc: Exception) -> str:
     return f"the NVIDIA driver's library says: {exc}"
 
 
-def _text(name: str | bytes) -> str:
+def text_of(name: str | bytes) -> str:
+    """Return a name as text: older releases of the module do not decode."""
     return name.decode("utf-8", "replace") if isinstance(name, bytes) else name

@@ -1,4 +1,7 @@
-"""Name what ran out, by the words of who noticed: shared memory, disk, open files."""
+"""Name what ran out, by the words of who noticed.
+
+Shared memory, disk, open files, the accelerator's memory.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,14 @@ import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from autoloader.measure.proc import shm_space
 from autoloader.units import format_bytes
 from autoloader.values.outcome import Failure
+
+if TYPE_CHECKING:
+    from autoloader.measure.tracebacks import Raised
 
 FULL_SHARE = 0.05
 """Part of shared memory that is free at most where it is taken to be full."""
@@ -28,6 +35,7 @@ _NO_SPACE = re.compile(
 _SHARED_MEMORY = re.compile(r"shared memory|/torch_\d|/dev/shm")
 _NO_SPACE_FOR = re.compile(r"""No space left on device: (?:'([^'\n]+)'|"([^"\n]+)")""")
 _NO_FILES = re.compile(r"Too many open files|received 0 items of ancdata")
+_NO_DEVICE_MEMORY = re.compile(r"\b(?:CUDA|HIP|XPU|MPS backend) out of memory\b")
 
 
 def exhaustion(text: str, exception: str, *, phase: str, log: str) -> Failure | None:
@@ -57,6 +65,33 @@ def exhaustion(text: str, exception: str, *, phase: str, log: str) -> Failure | 
         hint=hint,
         exception=exception,
         log=log,
+    )
+
+
+def accelerator_full(
+    raised: Raised, told: str, *, phase: str, log: str
+) -> Failure | None:
+    """Return the failure of an exception that the accelerator's full memory raised.
+
+    None where it is not. What page-locked memory lacks is the machine's, and has other
+    words ("CUDA error: out of memory").
+
+    Args:
+        raised: what was raised, with all that led to it.
+        told: who raised what.
+        phase: pass that it ended.
+        log: folder with what the processes printed.
+    """
+    if not any(_NO_DEVICE_MEMORY.search(item.words) for item in raised.all()):
+        return None
+    return Failure(
+        kind="out_of_memory",
+        phase=phase,
+        message=f"the accelerator has too little memory: {told}",
+        hint="smaller batches (--batch-size) need less of it",
+        exception=raised.kind,
+        log=log,
+        of_accelerator=True,
     )
 
 

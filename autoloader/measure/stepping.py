@@ -55,7 +55,7 @@ def computes_s(reading: StepReading) -> tuple[float, ...]:
 
 def loop_shares(reading: StepReading) -> LoopShares | None:
     """Return what the steady part of a loop went into; None where it has none."""
-    begin, end = _window(reading)
+    begin, end = steady_places(reading)
     if end <= begin:
         return None
     waits, computes = waits_s(reading)[begin:end], computes_s(reading)[begin:end]
@@ -75,7 +75,7 @@ def wait_shares(reading: StepReading) -> tuple[float, ...]:
     The steady part is cut into as many as four parts of whole waves: workers deliver
     by waves, so that a cut one says too much or too little.
     """
-    begin, end = _window(reading)
+    begin, end = steady_places(reading)
     wave = max(reading.num_workers or 1, 1)
     waves = (end - begin) // wave
     parts = min(PARTS, waves)
@@ -106,13 +106,13 @@ def loop_rate(reading: StepReading) -> float | None:
         delivered += count
         if delivered >= wanted:
             return wanted / max(done_s + end_s, CLOCK_TICK_S)
-    begin, _end = _window(reading)
+    begin, _end = steady_places(reading)
     warm_s = reading.done_s[begin - 1] if begin else 0.0
     left = wanted - sum(reading.counts[:begin])
     return wanted / (warm_s + left / shares.examples_per_s + end_s)
 
 
-def _window(reading: StepReading) -> tuple[int, int]:
+def steady_places(reading: StepReading) -> tuple[int, int]:
     """Return the places of the steady part: its first batch, and one after its last."""
     begin = min(reading.warm_batches, len(reading.came_s))
     return begin, min(begin + reading.steady_batches, len(reading.came_s))

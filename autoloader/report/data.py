@@ -78,6 +78,8 @@ class TuneReport:
     """What limits, and what no setting exceeds; None: nothing was seen."""
     advice: tuple[str, ...]
     """What may help beside the settings."""
+    pinning: dict[str, Any] | None
+    """Section of the recommendation file; None where pinning was not open."""
     step: dict[str, Any] | None
     """Section of the recommendation file; None where there is no training step."""
     next_step: str | None
@@ -138,6 +140,7 @@ class TuneReport:
             limit=limit_words(found.get("limit")),
             advice=advice_words(found.get("limit")),
             limit_section=found.get("limit"),
+            pinning=found.get("pinning"),
             step=found.get("step"),
             next_step=sentences.next_step(result),
             pointer=sentences.pointer(result),
@@ -168,6 +171,7 @@ class TuneReport:
             "configs": [row.to_dict() for row in self.rows],
             "verified": self.verified,
             "limit": self.limit_section,
+            **({} if self.pinning is None else {"pinning": self.pinning}),
             "step": self.step,
             "scope": self.scope,
             "trials": self.trials,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autoloader.export.reading_cautions import reading_cautions
+from autoloader.measure.device_doubts import device_doubts
 from autoloader.measure.throughput import has_steady_window
 from autoloader.report.data import ReportedCaution
 from autoloader.report.measure_rows import counted_readings
@@ -31,6 +32,7 @@ def cautions_of(result: MeasureResult) -> tuple[ReportedCaution, ...]:
         *_windows(result),
         *_queues(result),
         *_fresh(result),
+        *_devices(result),
     ]
     return tuple(dict.fromkeys(found))
 
@@ -74,6 +76,11 @@ def _readings(result: MeasureResult) -> Iterator[ReportedCaution]:
         yield ReportedCaution(
             code=found["code"], message=found["message"], hint=found["hint"]
         )
+
+
+def _devices(result: MeasureResult) -> Iterator[ReportedCaution]:
+    for item in device_doubts(() if result.loops is None else result.loops.devices):
+        yield ReportedCaution(code=item.code, message=item.message, hint=item.hint)
 
 
 def _batch_sizes(result: MeasureResult) -> Iterator[ReportedCaution]:

@@ -14,6 +14,7 @@ from rich.text import Text
 from autoloader.report import sentences
 from autoloader.report.cleaning import clean
 from autoloader.report.loop_rows import loops_table, step_words
+from autoloader.report.pin_words import pin_words
 from autoloader.units import format_bytes, format_rate
 
 if TYPE_CHECKING:
@@ -173,9 +174,11 @@ def _failed(report: TuneReport) -> RenderableType:
 
 def _facts(report: TuneReport) -> RenderableType:
     step = () if report.step is None else step_words(report.step)
+    pinning = () if report.pinning is None else pin_words(report.pinning)
     facts = (
         ("speed", report.bound),
         *step,
+        *pinning,
         ("data", report.verification),
         ("scope", report.scope_words),
         ("search", report.search),

@@ -28,6 +28,7 @@ from autoloader.values.machine import Machine
 from autoloader.values.passwords import as_kept
 from autoloader.values.scope import DatasetFacts, Scope, ScopeRequest, SourceSpec
 from autoloader.values.text_file import read_text
+from autoloader.values.transfer import PinReadings
 
 SCHEMA = 3
 
@@ -156,6 +157,8 @@ class StudyState:
     """What may be tried, as the first run derived it."""
     memory_bytes: int | None = None
     """The least that processes might take in a run so far; None: there was no limit."""
+    pinning: PinReadings | None = None
+    """What pinning was decided by, before the search; None: it was not open."""
 
     def __post_init__(self) -> None:
         """Check time and memory."""
@@ -209,6 +212,7 @@ class StudyFolder:
             "facts": state.facts.to_dict(),
             "space": state.space.to_dict(),
             "memory_bytes": state.memory_bytes,
+            **({} if state.pinning is None else {"pinning": state.pinning.to_dict()}),
         }
         write_whole(self.path / _STATE, json.dumps(data, indent=1) + "\n")
 

@@ -42,7 +42,8 @@ class Lessons:
             if lesson is None:
                 continue
             limit = lesson.asks(self, outcome.config)
-            if limit <= 0 or self._is_refuted(lesson, limit):
+            is_refuted = lesson.is_of_loader and self._is_refuted(lesson, limit)
+            if limit <= 0 or is_refuted:
                 continue
             if lesson.asks(self, config) >= limit:
                 tried = outcome.config.describe()
@@ -67,6 +68,14 @@ class Lessons:
     def open_files(self, config: LoaderConfig) -> float:
         """Return the open files of a config with workers; 0 without."""
         return open_files_of(config, self.facts) if config.num_workers else 0
+
+    def batch_examples(self, config: LoaderConfig) -> float:
+        """Return the examples of a batch, which a training step has on the device."""
+        return config.batch_size or self.facts.batch_examples
+
+    def made_examples(self, config: LoaderConfig) -> float:
+        """Return the examples that are made at once, by workers that use the device."""
+        return self.batch_examples(config) * max(1, config.num_workers)
 
     def requests(self, config: LoaderConfig) -> float:
         """Return how many examples are read at once by workers; 0 where it is one."""
@@ -93,6 +102,8 @@ class _Lesson:
     """What a config has in common with it that is not tried."""
     failed: str
     """What came of it."""
+    is_of_loader: bool = True
+    """Whether a loader that was measured with as much speaks against it."""
 
 
 _LESSONS = {
@@ -119,6 +130,20 @@ _LESSONS = {
 }
 
 
+_OF_STEP = _Lesson(
+    asks=Lessons.batch_examples,
+    as_much="as large a batch",
+    failed="the accelerator had too little memory for",
+    is_of_loader=False,
+)
+
+_OF_DATASET = _Lesson(
+    asks=Lessons.made_examples,
+    as_much="at least as many examples on the accelerator",
+    failed="ran out of its memory",
+)
+
+
 def _lesson_of(outcome: Outcome) -> _Lesson | None:
     """Return what an outcome teaches.
 
@@ -127,4 +152,6 @@ def _lesson_of(outcome: Outcome) -> _Lesson | None:
     failure = outcome.failure
     if failure is None or failure.phase == "prediction":
         return None
+    if failure.of_accelerator:
+        return _OF_STEP if failure.phase in {"step", "consumer"} else _OF_DATASET
     return _LESSONS.get(failure.kind)

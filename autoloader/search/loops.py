@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from autoloader.search.rounds import StopReason
     from autoloader.search.standings import Round
     from autoloader.values.config import LoaderConfig
+    from autoloader.values.device import DeviceSeen
     from autoloader.values.job import PassPlan
     from autoloader.values.outcome import Outcome, Verdict
     from autoloader.values.step import StepReading
@@ -161,6 +162,12 @@ class Loops:
         """Seconds of one step that never waits, by the median."""
         shares = [found for item in self.consumer if (found := loop_shares(item))]
         return median([item.compute_s for item in shares])
+
+    @property
+    def devices(self) -> list[DeviceSeen | None]:
+        """What the driver told of the accelerator in each pass; None: nothing."""
+        taken = [item for found in self.readings.values() for item in found]
+        return [item.device for item in (*self.consumer, *taken)]
 
     def standings(
         self,

@@ -1,7 +1,8 @@
 """Which configs may be tried, and which are tried first.
 
 Conditional: without workers there is no prefetch and nothing to keep; without an
-accelerator nothing is pinned. Enumerated in order of simplicity.
+accelerator for which PyTorch pins memory nothing is pinned. Enumerated in order of
+simplicity.
 """
 
 from __future__ import annotations
@@ -92,11 +93,11 @@ class Space:
             0,
             _most_workers(facts, machine, ranks, batches),
         )
-        pinnable = bool(machine.accelerators)
         return cls(
             num_workers=workers,
             prefetch_factor=request.prefetch_factor or DEFAULT_PREFETCH_FACTORS,
-            pin_memory=request.pin_memory or ((False, True) if pinnable else (False,)),
+            pin_memory=request.pin_memory
+            or ((False, True) if facts.can_pin else (False,)),
             # without the length of an epoch, keeping workers cannot be told to help
             persistent_workers=request.persistent_workers
             or ((False,) if length is None else (False, True)),

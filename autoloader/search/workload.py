@@ -153,6 +153,7 @@ class Workload:
             example_bytes=loader.example_bytes,
             tensors=1,
             start_method="fork",
+            accelerator="cuda" if self.has_accelerator else None,
         )
 
     def _machine(self) -> Machine:

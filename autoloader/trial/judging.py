@@ -16,6 +16,7 @@ from autoloader.audit.findings import (
 )
 from autoloader.audit.growth import judge_growth
 from autoloader.audit.ledger import ArrivalLedger, ReferenceLedger, ScopeList
+from autoloader.audit.pinning import judge_pinning
 from autoloader.audit.randomness import judge_randomness
 from autoloader.audit.reference_files import later_folder, read_references
 from autoloader.audit.streams import StreamExpectation, judge_stream
@@ -77,6 +78,7 @@ def verdict_of(
         *verdict.cautions,
         *_of_randomness(reference, order, answer["randomness"]),
         *judge_growth(**answer["growth"], limit=_most_descriptors()),
+        *judge_pinning(answer["pinning"]),
         *reference.cautions,
     ]
     return replace(

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from autoloader.values.ceiling import CeilingReading
 from autoloader.values.outcome import Failure, MemoryReading, Reading
 from autoloader.values.step import StepReading
+from autoloader.values.transfer import TransferReading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from autoloader.measure.device_meter import DeviceMeter
     from autoloader.values.job import PassOrder, PassPlan
     from autoloader.values.scope import Scope
 
@@ -71,7 +73,7 @@ def step_reading_of(
     answer: Mapping[str, Any],
     *,
     epoch_examples: int | None,
-    utilisation: float | None = None,
+    meter: DeviceMeter | None = None,
 ) -> StepReading:
     """Return the reading of a pass with the training step.
 
@@ -79,16 +81,38 @@ def step_reading_of(
         answer: what it told.
         epoch_examples: length of the user's real epoch; None: not known, or it was the
             step alone.
-        utilisation: of the accelerators meanwhile; None: not told.
+        meter: which looked at the accelerators meanwhile; None: nobody did.
     """
-    known = {
-        key: value for key, value in answer.items() if key not in {"event", "load"}
-    }
+    names = {item.name for item in fields(StepReading)}
+    known = {name: value for name, value in answer.items() if name in names}
+    device = None if meter is None else meter.device(answer["device_uuid"])
+    if device is not None:
+        busy = device.utilisation
+    else:
+        busy = None if meter is None else meter.share
     return StepReading.from_dict(
         {
             **known,
             **answer["load"],
             "epoch_examples": epoch_examples,
-            "utilisation": utilisation,
+            "utilisation": busy,
+            "device": None if device is None else device.to_dict(),
         }
     )
+
+
+def transfer_reading_of(
+    answer: Mapping[str, Any],
+    *,
+    epoch_examples: int | None,
+    meter: DeviceMeter | None = None,
+) -> TransferReading:
+    """Return the reading of a pass that moved batches to the accelerator.
+
+    Args:
+        answer: what it told.
+        epoch_examples: length of the user's real epoch; None: not known.
+        meter: which looked at the accelerators meanwhile; None: nobody did.
+    """
+    loop = step_reading_of(answer, epoch_examples=epoch_examples, meter=meter)
+    return TransferReading.from_dict({**answer["transfer"], "loop": loop.to_dict()})

@@ -14,7 +14,7 @@ from autoloader.trial.runner import ProcessRunner
 from autoloader.values.outcome import Failure
 
 if TYPE_CHECKING:
-    from autoloader.measure.utilisation import UtilisationMeter
+    from autoloader.measure.device_meter import DeviceMeter
     from autoloader.trial.child import Tick
     from autoloader.values.config import LoaderConfig
     from autoloader.values.job import PassPlan, Reference
@@ -41,7 +41,7 @@ class StepRunner(ProcessRunner):
         reference: Reference,
         *,
         step: str,
-        meter: UtilisationMeter | None = None,
+        meter: DeviceMeter | None = None,
         on_tick: Tick | None = None,
         **others: Any,
     ) -> None:
@@ -77,11 +77,8 @@ class StepRunner(ProcessRunner):
         if isinstance(answer, Failure):
             return answer
         is_fed = kind == "step"
-        return step_reading_of(
-            answer,
-            epoch_examples=self._reference.scope.epoch_examples if is_fed else None,
-            utilisation=None if self._meter is None else self._meter.share,
-        )
+        epoch = self._reference.scope.epoch_examples if is_fed else None
+        return step_reading_of(answer, epoch_examples=epoch, meter=self._meter)
 
     def _tick(self, stage: Stage, done: int) -> None:
         """Look at the accelerators while the step runs, and pass the tick on."""

@@ -18,6 +18,7 @@ CAUTIONS = (
     "streams_identical", "epochs_identical", "idle_workers", "one_worker_serves_all",
     "length_misdeclared", "weak_identity", "not_fully_verified", "descriptors_growing",
     "memory_growing", "examples_left_out", "loader_class_left_out",
+    "pinning_without_effect",
 )  # fmt: skip
 """Codes worth knowing: they refuse a config under `--strict` only."""
 

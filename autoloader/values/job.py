@@ -66,7 +66,8 @@ class PassOrder(Stored):
     kind: str
     """`gate`, `timed`, `memory`, `ceiling` (examples are free), `share` (what one
     worker's share begins with), `probe` (whether it comes to its end), `step` (with the
-    training step), or `consumer` (the step alone, on batches that are ready)."""
+    training step), `consumer` (the step alone, on batches that are ready), or
+    `transfer` (batches are moved to the accelerator)."""
     config: LoaderConfig
     """Settings of the loader."""
     logs: str

@@ -91,7 +91,7 @@ class Failure(Stored):
     dataset wrote), ..."""
     phase: str
     """Pass that it ended: `gate`, `timed`, `memory`, `ceiling`, `step`, `consumer`,
-    `prediction`, `reference`."""
+    `transfer`, `prediction`, `reference`."""
     message: str
     """What happened, in one sentence."""
     hint: str | None = None
@@ -104,6 +104,8 @@ class Failure(Stored):
     """Name of the signal that ended it."""
     log: str | None = None
     """Folder with what the processes printed."""
+    of_accelerator: bool = False
+    """Whether it was the accelerator's memory that ran out, not the machine's."""
 
     @property
     def status(self) -> Status:

@@ -177,6 +177,10 @@ class Scope(Stored):
         return [*range(count - 1), self.examples - 1]
 
 
+UNPINNED = frozenset({"mps"})
+"""Accelerators for which DataLoader leaves memory as it is, `pin_memory` or not."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldFacts(Stored):
     """One field (leaf) of an example, as the reference saw it."""
@@ -283,6 +287,13 @@ class DatasetFacts(Stored):
     own_class: bool = False
     """Whether trials read a loader of the class that the user's own is of, and that
     makes its batches in its own way."""
+    accelerator: str | None = None
+    """Type of the accelerator that PyTorch finds, such as `cuda`; None: none."""
+
+    @property
+    def can_pin(self) -> bool:
+        """Whether there is an accelerator for which PyTorch pins memory."""
+        return self.accelerator is not None and self.accelerator not in UNPINNED
 
     @property
     def random_fields(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ Raw readings only; shares, rates and overlap are worked out of them in
 from dataclasses import dataclass
 
 from autoloader.values.decode import Stored
+from autoloader.values.device import DeviceSeen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +37,8 @@ class StepReading(Stored):
     has_device: bool
     """Whether there is an accelerator; it was done before each next batch then."""
     utilisation: float | None = None
-    """Part of the time (0-1) that the busiest accelerator worked, as its driver tells;
-    None: there is none, or it does not tell."""
+    """Part of the time (0-1) that the accelerator worked, as its driver tells; of the
+    busiest where it is not known which one it was. None: none, or it does not tell."""
     foreign_cpu: float = 0.0
     """CPU seconds a second that other programs took meanwhile."""
     stolen_cpu: float = 0.0
@@ -50,6 +51,10 @@ class StepReading(Stored):
     """Bytes from storage; None where the system does not tell."""
     read_bytes: int | None = None
     """Bytes that read calls returned to trial and workers; None: not told."""
+    accelerator_bytes: int | None = None
+    """Most memory on the accelerator that PyTorch held; None: there is none."""
+    device: DeviceSeen | None = None
+    """What the driver told of the accelerator meanwhile; None: nothing."""
 
     def __post_init__(self) -> None:
         """Check that each batch has its moments."""

@@ -199,6 +199,50 @@ def test_an_allocation_that_is_refused_is_out_of_memory(exc: Exception) -> None:
     assert alone.message.startswith("the trial could not allocate memory: ")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of "
+        "15.77 GiB of which 1.12 GiB is free.",
+        "HIP out of memory. Tried to allocate 2.00 GiB.",
+        "XPU out of memory. Tried to allocate 2.00 GiB.",
+        "MPS backend out of memory (MPS allocated: 8.00 GB, other allocations: 1 GB)",
+    ],
+)
+def test_the_accelerators_memory_is_not_the_machines(words: str) -> None:
+    """By PyTorch's words for each device; in a worker or not."""
+    worker, alone = failure(sent(RuntimeError(words))), failure(raised(Full(words)))
+
+    assert worker.of_accelerator
+    assert alone.of_accelerator
+    assert alone.status is Status.OUT_OF_MEMORY
+    assert alone.message == f"the accelerator has too little memory: Full: {words}"
+    assert worker.message == (
+        f"the accelerator has too little memory: worker 1 raised RuntimeError: {words}"
+    )
+    assert alone.hint == "smaller batches (--batch-size) need less of it"
+
+
+class Full(RuntimeError):
+    """Stands for PyTorch's own, which has no other name in all releases."""
+
+
+def test_page_locked_memory_is_the_machines() -> None:
+    """PyTorch has other words where none can be pinned."""
+    found = failure(raised(RuntimeError("CUDA error: out of memory")))
+
+    assert found.status is Status.OUT_OF_MEMORY
+    assert not found.of_accelerator
+
+
+def test_a_log_that_speaks_of_an_accelerator_is_no_failure_of_it() -> None:
+    """What counts is what was raised."""
+    found = failure(raised(ValueError("see 'out of memory' in the manual")))
+
+    assert found.kind == "worker_exception"
+    assert not found.of_accelerator
+
+
 class Throttled(Exception):
     """A client's own, with the store's answer."""
 

@@ -20,6 +20,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from autoloader.child import host
 from autoloader.child.__main__ import leave_worker_counts_unsaid
 from autoloader.errors import StoredFileError
+from autoloader.measure.proc import thread_count
 from autoloader.values.config import LoaderConfig
 from autoloader.values.job import PassOrder
 from autoloader.values.outcome import Failure
@@ -221,3 +222,44 @@ def test_a_filter_of_the_users_comes_before_ours() -> None:
 
         with pytest.raises(UserWarning, match="This DataLoader will create"):
             too_many_workers()
+
+
+@pytest.fixture
+def idle_host() -> Any:
+    """Return a host that has built its dataset and touched nothing."""
+    anything: Any = None
+    threads = thread_count(os.getpid()) or 1
+    return host._Host(anything, anything, anything, 0, threads, 1, anything, step=None)
+
+
+@pytest.mark.parametrize("kind", ["cuda", "xpu"])
+def test_a_dataset_that_uses_the_accelerator_is_not_forked(
+    kind: str, idle_host: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fork of it could not use the device any more."""
+    monkeypatch.setattr(getattr(torch, kind), "is_initialized", lambda: True)
+
+    assert idle_host.why_not_fork() == f"{kind.upper()} is initialised"
+
+
+def test_what_opened_cuda_without_pytorch_is_not_forked(
+    idle_host: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A library of its own did, in the dataset."""
+    monkeypatch.setattr(host, "_holds", lambda device: device == host.CUDA_DEVICE)
+
+    assert idle_host.why_not_fork() == "CUDA is initialised"
+
+
+def test_asking_whether_there_is_a_device_is_no_use_of_it(tmp_path: Path) -> None:
+    """NVIDIA's management library leaves the driver's other files open."""
+    for number, opened in enumerate(("nvidiactl", "nvidia0", "nvidia-uvm-tools")):
+        (tmp_path / f"{number}").symlink_to(f"/dev/{opened}")
+    (tmp_path / "ended").write_text("no link: it was closed meanwhile")
+
+    before = host._holds(host.CUDA_DEVICE, tmp_path)
+    (tmp_path / "9").symlink_to("/dev/nvidia-uvm")
+
+    assert not before
+    assert host._holds(host.CUDA_DEVICE, tmp_path)
+    assert not host._holds(host.CUDA_DEVICE, tmp_path / "none")

@@ -41,6 +41,9 @@ def refuse(batch):
 def leave(batch):
     sys.exit(3)
 
+def fill(batch):
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
 class Third:
     made = 0
 
@@ -193,6 +196,26 @@ def test_what_the_step_raises_is_not_the_datasets(
     assert found.kind == "step_exception"
     assert found.message == f"--step {steps}:{name} raised {words}"
     assert found.hint == TAKES
+
+
+@pytest.mark.parametrize("run", [step_pass, consumer_pass])
+def test_a_step_that_does_not_fit_the_accelerator_is_out_of_memory(
+    tmp_path: Path, steps: Path, run: Any
+) -> None:
+    """The flag is named, the batch, and whose memory it was."""
+    given = context(tmp_path, f"{steps}:fill")
+    given.order.kind = "consumer" if run is consumer_pass else "step"
+
+    found = failure_of(run(given))
+
+    assert found.kind == "out_of_memory"
+    assert found.of_accelerator
+    assert found.phase == given.order.kind
+    assert found.message == (
+        f"--step {steps}:fill, at batch 1: the accelerator has too little memory: "
+        "OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
+    )
+    assert found.hint == "smaller batches (--batch-size) need less of it"
 
 
 def test_what_the_loader_raises_is_left_as_it_is(tmp_path: Path, steps: Path) -> None:

@@ -311,3 +311,15 @@ def test_pinned_memory_is_told_where_something_was_pinned(
     library = a_library(has_cuda=has_cuda, has_accelerator=has_cuda, host=host)
 
     assert pinned_bytes(library) == expected
+
+
+def test_a_device_without_an_account_of_its_memory_tells_none() -> None:
+    """The pass goes on: what the machine's memory was is known."""
+
+    def refuse() -> int:
+        raise RuntimeError("Allocator for mps is not a DeviceAllocator.")
+
+    library = a_library(has_cuda=False, has_accelerator=True)
+    library.accelerator.max_memory_allocated = refuse
+
+    assert accelerator_bytes(library) is None

@@ -58,8 +58,7 @@ HAZARDS = [
             ),
         ),
         elsewhere=(
-            "tests/conformance/test_options.py"
-            "::test_pinning_is_searched_only_where_there_is_an_accelerator"
+            "tests/child/test_pin_watch.py::test_a_flag_that_did_nothing_is_a_caution"
         ),
     ),
     Hazard(

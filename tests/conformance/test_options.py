@@ -57,20 +57,35 @@ def test_no_batch_size_is_searched_where_it_is_not_free(
 
 
 @pytest.mark.parametrize(
-    ("accelerators", "pinned"), [((), (False,)), ((GPU,), (False, True))]
+    ("accelerator", "pinned"),
+    [
+        (None, (False,)),
+        ("mps", (False,)),
+        ("cuda", (False, True)),
+        ("xpu", (False, True)),
+    ],
 )
-def test_pinning_is_searched_only_where_there_is_an_accelerator(
-    accelerators: tuple[Accelerator, ...], pinned: tuple[bool, ...]
+def test_pinning_is_searched_only_where_pytorch_pins_memory(
+    accelerator: str | None, pinned: tuple[bool, ...]
 ) -> None:
-    """Without one PyTorch pins nothing, whatever it was told."""
-    machine = replace(a_machine(), accelerators=accelerators)
+    """For Apple's devices DataLoader leaves it, whatever it was told."""
+    facts = replace(some_facts(), accelerator=accelerator)
+
+    space = Space.of(SpaceRequest(), facts=facts, scope=a_scope(), machine=a_machine())
+
+    assert space.pin_memory == pinned
+    assert {config.pin_memory for config in space.configs()} == set(pinned)
+
+
+def test_a_device_that_pytorch_does_not_find_opens_no_pinning() -> None:
+    """NVIDIA's driver lists one, and PyTorch was built without CUDA."""
+    machine = replace(a_machine(), accelerators=(GPU,))
 
     space = Space.of(
         SpaceRequest(), facts=some_facts(), scope=a_scope(), machine=machine
     )
 
-    assert space.pin_memory == pinned
-    assert {config.pin_memory for config in space.configs()} == set(pinned)
+    assert space.pin_memory == (False,)
 
 
 def test_settings_are_plain_numbers_for_pytorch() -> None:

@@ -1,11 +1,13 @@
 """The section `step` holds loops only: rates, waits, what is saved, what limits."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from autoloader.export.step_section import step_section
+from tests.measure.test_device_doubts import SOUND
 from tests.search.looped import LoopTable, config, raced
 
 ZERO, TWO, FOUR = map(config, (0, 2, 4))
@@ -85,3 +87,21 @@ def test_without_workers_nothing_overlaps_whatever_was_read() -> None:
     )
 
     assert found["overlap"] == {"share": 0.0, "seen": False}
+
+
+def test_what_the_driver_told_of_the_device_stands_with_it() -> None:
+    """Of the last loop of the config that is judged; nothing where it told nothing."""
+    loops = raced(LoopTable({ZERO: (0.1,), TWO: (0.0,)}))
+    seen = [
+        replace(item, device=replace(SOUND, clock_mhz=1000.0 + number))
+        for number, item in enumerate(loops.readings[TWO])
+    ]
+    told = replace(loops, readings={**loops.readings, TWO: tuple(seen)})
+
+    found = step_section(
+        told, {"chosen": TWO}, judged="chosen", base="chosen", loader_rates={}
+    )
+
+    assert found["device"] == seen[-1].to_dict()["device"]
+    assert told.devices.count(None) == len(loops.devices) - len(seen)
+    assert "device" not in section(LoopTable({ZERO: (0.1,), TWO: (0.0,)}))

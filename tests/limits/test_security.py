@@ -52,8 +52,6 @@ EXCEPTIONS = {
     ("autoloader/child/source.py", "importlib.import_module"): "the SPEC's module",
     ("autoloader/measure/accelerator.py", "importlib.import_module"): "loads pynvml, "
     "by that name, where accelerators are asked for",
-    ("autoloader/measure/utilisation.py", "importlib.import_module"): "the same, for "
-    "how busy they are while a training loop runs",
 }
 """Why a use is safe, by file and name."""
 

@@ -66,6 +66,10 @@ class FakeNvml:
         """Return 80 GiB."""
         return SimpleNamespace(total=80 * 2**30)
 
+    def nvmlDeviceGetMigMode(self, handle: object, /) -> list[int]:
+        """Return that no device is cut into parts, nor will be."""
+        return [0, 0]
+
 
 H100 = Accelerator(
     name="NVIDIA H100 80GB HBM3",
@@ -209,6 +213,22 @@ def test_a_device_without_memory_of_its_own_is_still_listed() -> None:
         (None, None)
     ] * 2
     assert note is None
+
+
+def test_a_device_that_is_cut_into_parts_is_a_note() -> None:
+    """It is listed whole, and the note says what that hides."""
+
+    class Cut(FakeNvml):
+        def nvmlDeviceGetMigMode(self, handle: object, /) -> list[int]:
+            return [int(handle == 1), 0]
+
+    devices, note = read_accelerators(Cut())
+
+    assert devices == (H100, H100)
+    assert note == (
+        "device 1 is cut into parts (MIG): name and memory are those of the whole, and "
+        "how busy a part is, is not told"
+    )
 
 
 def test_a_failing_shutdown_does_not_lose_the_reading() -> None:

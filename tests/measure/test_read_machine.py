@@ -69,7 +69,7 @@ class NoNvml:
 
     nvmlShutdown = nvmlSystemGetDriverVersion = nvmlDeviceGetCount = nvmlInit
     nvmlDeviceGetHandleByIndex = nvmlDeviceGetName = nvmlInit
-    nvmlDeviceGetMemoryInfo = nvmlInit
+    nvmlDeviceGetMemoryInfo = nvmlDeviceGetMigMode = nvmlInit
 
 
 def plant(root: Path, files: Mapping[str, str]) -> Path:

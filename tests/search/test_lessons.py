@@ -196,3 +196,43 @@ def test_examples_of_unknown_size_teach_nothing() -> None:
     lesson = failed(config(4), "shared_memory_full")
 
     assert Lessons(facts=unknown, outcomes=[lesson]).why_not(config(8)) is None
+
+
+def full(tried: LoaderConfig, phase: str) -> Outcome:
+    """Return the outcome of a config for which the accelerator had no room."""
+    found = failed(tried, "out_of_memory", phase=phase)
+    assert found.failure is not None
+    return replace(found, failure=replace(found.failure, of_accelerator=True))
+
+
+def test_a_batch_that_the_step_had_no_room_for_bounds_all_batches() -> None:
+    """However many workers make it; a smaller one is tried, with any of them."""
+    lessons = Lessons(facts=FACTS, outcomes=[full(config(0, batch=128), "consumer")])
+
+    assert lessons.why_not(config(4, batch=64)) is None
+    assert lessons.why_not(config(4, batch=128)) == (
+        "as large a batch as 0 workers, batch 128, which the accelerator had too "
+        "little memory for"
+    )
+
+
+def test_a_loader_that_was_measured_says_nothing_of_the_step() -> None:
+    """It made the batch, and put nothing on the device."""
+    outcomes = [full(config(0, batch=128), "step"), measured(config(2, batch=128))]
+    lessons = Lessons(facts=FACTS, outcomes=outcomes)
+
+    assert lessons.why_not(config(4, batch=128)) is not None
+
+
+def test_workers_that_use_the_accelerator_share_its_memory() -> None:
+    """Until as much was measured: then something else had taken it."""
+    tried = full(config(4, batch=32), "gate")
+    lessons = Lessons(facts=FACTS, outcomes=[tried])
+    refuted = Lessons(facts=FACTS, outcomes=[tried, measured(config(8, batch=32))])
+
+    assert lessons.why_not(config(2, batch=32)) is None
+    assert lessons.why_not(config(8, batch=32)) == (
+        "at least as many examples on the accelerator as "
+        "4 workers, prefetch 2, batch 32, which ran out of its memory"
+    )
+    assert refuted.why_not(config(8, batch=32)) is None

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from autoloader.measure.device_meter import DeviceLook, DeviceMeter
 from autoloader.measure.load import Load
 from autoloader.measure.planning import wave_plan
 from autoloader.trial.readings import ceiling_of, memory_of, reading_of, step_reading_of
@@ -89,22 +92,52 @@ def test_a_pass_over_free_examples_is_kept_whole() -> None:
     assert ceiling_of({"event": "result", **known.to_dict()}) == known
 
 
+STEP = {
+    "event": "result",
+    "num_workers": 2,
+    "came_s": [0.1],
+    "done_s": [0.2],
+    "counts": [8],
+    "warm_batches": 0,
+    "steady_batches": 1,
+    "total_s": 0.2,
+    "has_device": True,
+    "load": LOAD,
+}
+
+
 def test_a_step_reading_leaves_out_what_the_wire_adds() -> None:
     """The rest is the reading, the load with it, and what only the parent knows."""
-    told = {
-        "event": "result",
-        "num_workers": 2,
-        "came_s": [0.1],
-        "done_s": [0.2],
-        "counts": [8],
-        "warm_batches": 0,
-        "steady_batches": 1,
-        "total_s": 0.2,
-        "has_device": True,
-        "load": LOAD,
-    }
-
-    found = step_reading_of(told, epoch_examples=64, utilisation=0.5)
+    found = step_reading_of(STEP, epoch_examples=64)
 
     assert (found.came_s, found.done_s, found.own_cpu) == ((0.1,), (0.2,), 1.0)
-    assert (found.epoch_examples, found.utilisation) == (64, 0.5)
+    assert found.epoch_examples == 64
+    assert (found.utilisation, found.device) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("uuid", "utilisation", "clock_mhz"), [("2", 0.25, 1000.0), ("MIG-7", 0.75, None)]
+)
+def test_a_step_reading_is_of_the_device_that_ran_it(
+    uuid: str, utilisation: float, clock_mhz: float | None
+) -> None:
+    """Of the busiest, and of nothing else, where it is not known which that was."""
+    devices = [
+        DeviceLook(
+            name="A GPU",
+            uuid=f"GPU-{number}",
+            utilisation=share,
+            clock_mhz=1000,
+            most_clock_mhz=2000,
+        )
+        for number, share in ((1, 0.75), (2, 0.25))
+    ]
+    meter = DeviceMeter(lambda: devices)
+    meter.note(1)
+
+    found = step_reading_of(
+        {**STEP, "device_uuid": uuid}, epoch_examples=None, meter=meter
+    )
+
+    assert found.utilisation == utilisation
+    assert (None if found.device is None else found.device.clock_mhz) == clock_mhz
