@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from autoloader.fitting import Fitting
 from autoloader.measure.device_meter import DeviceMeter
-from autoloader.measure.machine import share_of_cpus
 from autoloader.pinning import Pinning
 from autoloader.search.loops import consumer_rate
 from autoloader.search.stopwatch import PASS_SHARE
@@ -121,7 +120,7 @@ class Accelerating:
             "tmp": self.tmp / name,
             "isolation": self.request.isolation,
             "policy": self.request.policy,
-            "cpus": share_of_cpus(self.machine, self.request.ranks),
+            "cpus": self.machine.cpus_of_a_rank(self.request.ranks),
             "memory_bytes": None if memory is None else memory // self.request.ranks,
             "meter": DeviceMeter() if self.machine.accelerators else None,
             "on_tick": on_tick,

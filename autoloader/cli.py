@@ -20,6 +20,7 @@ from autoloader.commands import (
     measure,
     needs,
     report,
+    retune,
     topics,
     tune,
 )
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _COMMANDS = (
     tune,
+    retune,
     check,
     diagnose,
     measure,

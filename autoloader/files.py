@@ -99,6 +99,21 @@ def write_whole(path: Path, text: str) -> None:
             temporary.unlink(missing_ok=True)
 
 
+def keep_copy(path: Path, copy: Path) -> None:
+    """Write a copy of a text file beside it, whole or not at all.
+
+    Raises:
+        StoredFileError: the file cannot be read, or the disk refuses the copy.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        why = exc.strerror if isinstance(exc, OSError) else "it is no UTF-8 text"
+        msg = f"{path} cannot be kept as {copy.name}: {why}"
+        raise StoredFileError(msg) from exc
+    write_whole(copy, text)
+
+
 @contextlib.contextmanager
 def refusals_named(folder: Path) -> Iterator[None]:
     """Say which file a disk refuses, where that happens within.

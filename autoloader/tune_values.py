@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from autoloader.search.space import SpaceRequest
 from autoloader.values.gate import GatePolicy
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from autoloader.search.finale import Result
     from autoloader.search.passed_over import PassedOver
     from autoloader.trial.hosting import Isolation
+    from autoloader.values.config import LoaderConfig
     from autoloader.values.job import Reference
     from autoloader.values.outcome import Outcome
     from autoloader.values.target import Target
@@ -33,8 +34,8 @@ class TuneRequest:
 
     source: SourceSpec
     target: Target
-    out: Path
-    """File that the recommendation goes to."""
+    out: Path | None
+    """File that the recommendation goes to; None: nothing is written."""
     step: str | None = None
     """SPEC of the training step; None: rates are of loaders alone."""
     scope: ScopeRequest = field(default_factory=ScopeRequest)
@@ -58,6 +59,10 @@ class TuneRequest:
     what its runs had."""
     policy: GatePolicy = field(default_factory=GatePolicy)
     """What refuses a config."""
+    first: tuple[LoaderConfig, ...] = ()
+    """Configs that are tried first, beside PyTorch's default and the user's own."""
+    section: dict[str, Any] | None = None
+    """What asks for the same study again, as the file keeps it; None: nothing does."""
     folder: Path = Path(".autoloader")
     """Where studies are kept."""
 

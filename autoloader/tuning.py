@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from autoloader.errors import StoredFileError
 from autoloader.export.evidence import Evidence, recommend
 from autoloader.files import check_writable, refusals_named
-from autoloader.measure.machine import share_of_cpus
 from autoloader.opening import Opened, Opening
 from autoloader.search.budget import Budget
 from autoloader.search.cost_model import CostModel
@@ -26,7 +25,7 @@ from autoloader.search.passed_over import by_reason
 from autoloader.search.rates import rates_of
 from autoloader.search.reasons import nothing_left, nothing_measured
 from autoloader.search.record import Record
-from autoloader.search.space import Space, SpaceRequest, incumbents
+from autoloader.search.space import Space, SpaceRequest, incumbents, with_stored
 from autoloader.search.stopwatch import PASS_SHARE, Stopwatch
 from autoloader.search.strategy import InOrder, Strategy
 from autoloader.search.study import Study
@@ -67,7 +66,8 @@ def tune(
         StoredFileError: a file of the study cannot be read or written.
     """
     budget = Budget(request.budget_s, clock, clock())
-    check_writable(request.out)
+    if request.out is not None:
+        check_writable(request.out)
     key = StudyKey.of(
         source=request.source,
         scope=request.scope,
@@ -182,7 +182,7 @@ class _Tuning:
             budget=self.budget,
             on_phase=self._on_phase,
             on_tick=self._on_tick,
-            cpus=share_of_cpus(self.machine, self.request.ranks),
+            cpus=self.machine.cpus_of_a_rank(self.request.ranks),
         )
         sizes, ranks = space.batch_size, self.request.ranks
         self.target = stepping.time_alone(self.target, sizes, ranks=ranks)
@@ -196,7 +196,7 @@ class _Tuning:
             folder=self.folder.path / "trials",
             tmp=self.tmp,
             isolation=self.request.isolation,
-            cpus=share_of_cpus(self.machine, self.request.ranks),
+            cpus=self.machine.cpus_of_a_rank(self.request.ranks),
             policy=self.request.policy,
             memory_bytes=self._target_of_a_rank().memory_bytes,
             on_tick=self._on_tick,
@@ -233,7 +233,10 @@ class _Tuning:
 
     def _search(self, stopwatch: Stopwatch, space: Space, strategy: Strategy) -> Stop:
         target, is_exhaustive = self._target_of_a_rank(), self.request.is_exhaustive
-        first = incumbents(space, facts=stopwatch.facts)
+        first = with_stored(
+            incumbents(space, facts=stopwatch.facts),
+            [item for item in self.request.first if item in strategy.configs],
+        )
         if self.stepping is not None:
             first = self.stepping.with_neighbours(first, strategy)
         extent = self._extent(strategy, first) if is_exhaustive else None
@@ -343,9 +346,11 @@ class _Tuning:
             model=model,
             stopped_search=stopped,
             passed_over=by_reason(self.passed_over),
+            request=self.request.section,
         )
         recommendation = recommend(evidence)
-        if result.choice.state != "met" and not self.request.is_best_effort:
+        is_unmet = result.choice.state != "met" and not self.request.is_best_effort
+        if is_unmet or self.request.out is None:
             return recommendation, None
         recommendation.write(self.request.out)
         return recommendation, self.request.out

@@ -31,9 +31,11 @@ STOREYS: tuple[frozenset[str], ...] = (
             "opening",
             "pinning",
             "retuning",
+            "retune_values",
             "stepping",
             "tune_values",
             "tuning",
+            "verifying",
             "watching",
         }
     ),
@@ -57,6 +59,7 @@ NOT_EVEN_DOWN = {
 
 FOR_TYPES_ONLY = {
     ("report", "measuring"): "a report names the result that it is handed",
+    ("report", "retune_values"): "a report names the result that it is handed",
     ("report", "tune_values"): "a report names the result that it is handed",
 }
 """Imports that point up, allowed under TYPE_CHECKING: nothing is loaded by them."""

@@ -12,7 +12,7 @@ import pytest
 
 from autoloader import files
 from autoloader.errors import StoredFileError, UsageError
-from autoloader.files import check_writable, refusals_named, write_whole
+from autoloader.files import check_writable, keep_copy, refusals_named, write_whole
 
 
 def refuse(*_arguments: object, **_keywords: object) -> None:
@@ -320,3 +320,32 @@ def test_what_is_wrong_with_other_files_passes_through(tmp_path: Path) -> None:
         (tmp_path / "other").read_bytes()
     with pytest.raises(OSError, match="Bad file descriptor"), refusals_named(tmp_path):
         os.fstat(10_000)
+
+
+def test_a_copy_is_kept_whole(tmp_path: Path) -> None:
+    """What it is a copy of stays as it is."""
+    path, copy = tmp_path / "old.yaml", tmp_path / "old.yaml.before"
+    path.write_text("größe: 3\n", encoding="utf-8")
+
+    keep_copy(path, copy)
+
+    assert copy.read_text(encoding="utf-8") == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [(None, "No such file or directory"), (b"\xff", "it is no UTF-8 text")],
+)
+def test_what_cannot_be_kept_is_told(
+    tmp_path: Path, data: bytes | None, why: str
+) -> None:
+    """Before anything is written in its place."""
+    path, copy = tmp_path / "old.yaml", tmp_path / "old.yaml.before"
+    if data is not None:
+        path.write_bytes(data)
+
+    with pytest.raises(StoredFileError) as caught:
+        keep_copy(path, copy)
+
+    assert str(caught.value) == f"{path} cannot be kept as old.yaml.before: {why}"
+    assert not copy.exists()

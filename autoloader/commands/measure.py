@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from autoloader.commands import arguments
 from autoloader.commands.output import write_json
 from autoloader.commands.surroundings import check_surroundings
+from autoloader.commands.turns import add_wait, turn
 from autoloader.errors import UsageError
 from autoloader.units import parse_bytes, parse_duration
 
@@ -61,6 +62,7 @@ def add_parser(commands: Any) -> None:
         help="default: 3m; with --rounds, as long as they take",
     )
     arguments.add_isolation(effort)
+    add_wait(effort)
     arguments.add_output(parser)
     parser.set_defaults(run=run)
 
@@ -96,19 +98,20 @@ def result_of(args: argparse.Namespace, request: MeasureRequest) -> MeasureResul
     from autoloader.report.console import measure_view  # rich
     from autoloader.values.target import MEMORY_SHARE
 
-    machine = read_machine()
-    if request.memory_bytes is None:
-        left = int(MEMORY_SHARE * machine.memory_available_bytes)
-        request = replace(request, memory_bytes=left)
-    view = measure_view(
-        sys.stderr,
-        quiet=args.quiet or args.json,
-        dataset=request.source.spec,
-        machine=machine,
-        rounds=request.rounds,
-    )
-    with view as watcher:
-        return measure(request, machine, watcher)
+    with turn("measure", args):
+        machine = read_machine()
+        if request.memory_bytes is None:
+            left = int(MEMORY_SHARE * machine.memory_available_bytes)
+            request = replace(request, memory_bytes=left)
+        view = measure_view(
+            sys.stderr,
+            quiet=args.quiet or args.json,
+            dataset=request.source.spec,
+            machine=machine,
+            rounds=request.rounds,
+        )
+        with view as watcher:
+            return measure(request, machine, watcher)
 
 
 def request_of(args: argparse.Namespace, source: SourceSpec) -> MeasureRequest:

@@ -18,7 +18,7 @@ from autoloader.values.decode import shown
 from autoloader.values.text_file import read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 _SCALARS = (str, int, float, datetime.date)
 """What YAML has for one value, yes and no among the whole numbers."""
@@ -44,7 +44,39 @@ def flags_of(
         UsageError: no such file, no YAML mapping, an unknown key, or a value that its
             flag cannot have.
     """
+    called = f"the study file {path}"
     data = _mapping(path)
+    flags = flags_in(data, parser, path=path, beside=path.parent, called=called)
+    try:
+        parsed = parser.parse_args(flags)
+        if check is not None and parsed.dataset is not None:
+            check(parsed)
+    except UsageError as exc:
+        msg = f"{called}: {exc.message}"
+        raise UsageError(msg, hint=exc.hint) from exc
+    return flags
+
+
+def flags_in(
+    data: Mapping[Any, Any],
+    parser: argparse.ArgumentParser,
+    *,
+    path: Path,
+    beside: Path,
+    called: str,
+) -> list[str]:
+    """Return the command line that a mapping of flags stands for.
+
+    Args:
+        data: values by the flags' names.
+        parser: the parser of `tune`, whose flags are the allowed keys.
+        path: the file that it stands in.
+        beside: the folder that relative paths in it are relative to.
+        called: what an error calls the mapping.
+
+    Raises:
+        UsageError: an unknown key, or a value that could be no flag's.
+    """
     known = {
         option.removeprefix("--"): action
         for action in parser._actions  # argparse has no public list
@@ -53,22 +85,14 @@ def flags_of(
     }
     for key in data:
         if key not in known:
-            msg = f"the study file {path} has an unknown key {shown(key)}"
+            msg = f"{called} has an unknown key {shown(key)}"
             close = did_you_mean(key, known) if isinstance(key, str) else None
             raise UsageError(msg, hint=close)
-    flags = [
+    return [
         text
         for key, value in data.items()
-        for text in _flag(key, value, known[key], path)
+        for text in _flag(key, value, known[key], path, beside)
     ]
-    try:
-        parsed = parser.parse_args(flags)
-        if check is not None and parsed.dataset is not None:
-            check(parsed)
-    except UsageError as exc:
-        msg = f"the study file {path}: {exc.message}"
-        raise UsageError(msg, hint=exc.hint) from exc
-    return flags
 
 
 def _mapping(path: Path) -> dict[Any, Any]:
@@ -90,7 +114,9 @@ def _mapping(path: Path) -> dict[Any, Any]:
     return data
 
 
-def _flag(key: str, value: Any, action: argparse.Action, path: Path) -> Iterator[str]:
+def _flag(
+    key: str, value: Any, action: argparse.Action, path: Path, beside: Path
+) -> Iterator[str]:
     name = f"--{key}"
     if value is None:
         msg = f"{key} in {path} is empty"
@@ -107,16 +133,16 @@ def _flag(key: str, value: Any, action: argparse.Action, path: Path) -> Iterator
     if isinstance(action, argparse._AppendAction):
         for item in value if isinstance(value, list) else [value]:
             text = _text(key, item, path)
-            yield f"{name}={_unit_beside(text, path) if key == 'unit' else text}"
+            yield f"{name}={_unit_beside(text, beside) if key == 'unit' else text}"
         return
     if isinstance(value, list) and action.metavar == "LIST" and value:
         yield f"{name}={','.join(_text(key, item, path) for item in value)}"
         return
     text = _text(key, value, path)
     if key in {"dataset", "on-epoch", "step"}:
-        text = _beside(text, path)
+        text = _beside(text, beside)
     if key == "contract":
-        text = str(path.parent / text)
+        text = str(beside / text)
     yield f"{name}={text}"
 
 
@@ -157,14 +183,14 @@ def _named(key: str, name: Any, value: Any, path: Path) -> str:
     return f"{name}={line.strip()[1:-1]}"
 
 
-def _unit_beside(text: str, path: Path) -> str:
+def _unit_beside(text: str, beside: Path) -> str:
     """Return `name=SPEC` with the SPEC's file beside the study file."""
     name, equals, spec = text.partition("=")
-    return f"{name}={_beside(spec, path)}" if equals else text
+    return f"{name}={_beside(spec, beside)}" if equals else text
 
 
-def _beside(spec: str, path: Path) -> str:
+def _beside(spec: str, beside: Path) -> str:
     module, colon, attribute = spec.rpartition(":")
     if colon and module.endswith(".py") and not Path(module).is_absolute():
-        return f"{path.parent / module}:{attribute}"
+        return f"{beside / module}:{attribute}"
     return spec

@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from autoloader.commands import arguments
 from autoloader.commands.output import write_json
+from autoloader.commands.places import place_for
+from autoloader.commands.repeating import request_section
 from autoloader.commands.surroundings import check_surroundings
+from autoloader.commands.turns import add_wait, turn
 from autoloader.errors import UsageError
 from autoloader.units import parse_bytes, parse_duration
 
 if TYPE_CHECKING:
     import argparse
 
-    from autoloader.tune_values import TuneResult
+    from autoloader.tune_values import TuneRequest, TuneResult
+    from autoloader.values.machine import Machine
     from autoloader.values.scope import SourceSpec
 
 _EXIT = {"met": 0, "not_met": 4, "undecided": 6}
@@ -79,6 +83,7 @@ def add_parser(commands: Any) -> None:
         "--verify", metavar="N|all", help="examples of the final verification"
     )
     arguments.add_isolation(effort)
+    add_wait(effort)
     resume = effort.add_mutually_exclusive_group()
     resume.add_argument(
         "--resume",
@@ -90,8 +95,9 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--out",
         default="autoloader.yaml",
-        metavar="FILE",
-        help="default: autoloader.yaml",
+        metavar="FILE|FOLDER/",
+        help="default: autoloader.yaml; in a folder each kind of hardware has a file "
+        "of its own",
     )
     parser.add_argument(
         "--best-effort",
@@ -127,29 +133,48 @@ def result_of(args: argparse.Namespace, request: dict[str, Any]) -> TuneResult:
         args: flags that are no part of the request.
         request: as `request_of` returns it.
     """
-    from autoloader.measure.machine import read_machine  # psutil
     from autoloader.report.console import view_for  # rich
-    from autoloader.tune_values import TuneRequest
     from autoloader.tuning import tune  # optuna
+
+    with turn("tune", args):
+        whole, machine = whole_request(args, request)
+        view = view_for(
+            sys.stderr,
+            quiet=args.quiet or args.json,
+            dataset=whole.source.spec,
+            target=whole.target,
+            machine=machine,
+        )
+        with view as watcher:
+            for message, hint in _cautions(machine, args):
+                watcher.on_caution(message, hint)
+            return tune(whole, machine, watcher)
+
+
+def whole_request(
+    args: argparse.Namespace, request: dict[str, Any]
+) -> tuple[TuneRequest, Machine]:
+    """Return the request with what this machine leaves, and the machine.
+
+    Args:
+        args: of `tune`.
+        request: what `request_of` found in them.
+    """
+    from autoloader.measure.machine import read_machine  # psutil
+    from autoloader.tune_values import TuneRequest
     from autoloader.values.target import MEMORY_SHARE, Target
 
-    request = dict(request)
-    machine = read_machine()
-    asked = request.pop("memory_bytes")
+    machine, found = read_machine(), dict(request)
+    asked = found.pop("memory_bytes")
     memory = asked or int(MEMORY_SHARE * machine.memory_available_bytes)
-    target = Target.parse(request.pop("target"), memory_bytes=memory)
-    whole = TuneRequest(target=target, is_memory_asked=asked is not None, **request)
-    view = view_for(
-        sys.stderr,
-        quiet=args.quiet or args.json,
-        dataset=whole.source.spec,
-        target=target,
-        machine=machine,
+    target = Target.parse(found.pop("target"), memory_bytes=memory)
+    source = found["source"]
+    is_live = source.live is not None  # nothing that a later night could ask for
+    section = None if is_live else request_section(args, source, found["out"])
+    whole = TuneRequest(
+        target=target, is_memory_asked=asked is not None, section=section, **found
     )
-    with view as watcher:
-        for message, hint in _cautions(machine, args):
-            watcher.on_caution(message, hint)
-        return tune(whole, machine, watcher)
+    return whole, machine
 
 
 def _with_study_file(args: argparse.Namespace) -> argparse.Namespace:
@@ -198,7 +223,7 @@ def request_of(args: argparse.Namespace, source: SourceSpec) -> dict[str, Any]:
         "step": step,
         "target": args.target,
         "memory_bytes": parse_bytes(args.memory) if args.memory else None,
-        "out": Path(args.out),
+        "out": place_for(args.out),
         "scope": scope,
         "space": SpaceRequest(
             num_workers=arguments.count_range("--num-workers", args.num_workers),
@@ -229,12 +254,22 @@ def check_request(request: dict[str, Any]) -> None:
             written there.
     """
     from autoloader.files import check_writable
+
+    check_step_is_there(request)
+    check_writable(request["out"])
+
+
+def check_step_is_there(request: dict[str, Any]) -> None:
+    """Check what flags and study file say together.
+
+    Raises:
+        UsageError: a step is to be kept fed, and there is none.
+    """
     from autoloader.values.target import Target
 
     if request["step"] is None and Target.parse(request["target"]).is_of_step:
         msg = "--target step needs the training step, and there is no --step"
         raise UsageError(msg, hint="--step train.py:step, called with each batch")
-    check_writable(request["out"])
 
 
 def _cautions(machine: Any, args: argparse.Namespace) -> list[tuple[str, str | None]]:

@@ -5,8 +5,6 @@ Pure: results in, plain values out. Every number is worked out of stored reading
 
 from __future__ import annotations
 
-import importlib.metadata
-import platform
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from autoloader.export.cautions import all_readings, cautions_of
 from autoloader.export.limit_section import limit_section
 from autoloader.export.needs_section import needs_section
+from autoloader.export.origin import contract_section
 from autoloader.export.pin_section import pin_section
 from autoloader.export.recommendation import SCHEMA, Recommendation
 from autoloader.export.scope_section import rates_in_units, scope_section
@@ -27,6 +26,7 @@ from autoloader.measure.throughput import (
     wait_percentiles,
     warm_s,
 )
+from autoloader.measure.versions import versions
 from autoloader.search.rates import rates_of
 from autoloader.search.selection import knob_effects
 from autoloader.values.outcome import MemoryReading, Outcome, Reading, Status
@@ -38,13 +38,12 @@ if TYPE_CHECKING:
     from autoloader.search.finale import Result
     from autoloader.search.passed_over import PassedOver
     from autoloader.search.space import Space
+    from autoloader.search.standings import Standings
     from autoloader.values.config import LoaderConfig
     from autoloader.values.job import Reference
     from autoloader.values.machine import Machine
     from autoloader.values.scope import SourceSpec
     from autoloader.values.transfer import PinReadings
-
-_PACKAGES = ("torch", "optuna", "numpy", "torch-autoloader")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +68,8 @@ class Evidence:
     passed_over: tuple[PassedOver, ...] = ()
     pinning: PinReadings | None = None
     """What pinning was decided by; None: it was not open."""
+    request: dict[str, Any] | None = None
+    """What asks for the same study again; None: nobody wrote it down."""
 
     @property
     def chosen(self) -> LoaderConfig:
@@ -102,10 +103,11 @@ def recommend(evidence: Evidence) -> Recommendation:
             **_step(evidence),
             "verified": _verified(evidence),
             "cautions": cautions_of(evidence),
-            "contract": _contract(evidence),
+            "contract": contract_section(evidence.reference),
             "limit": _limit(evidence),
             "needs": _needs(evidence),
             "scope": _scope(evidence),
+            **({} if evidence.request is None else {"request": evidence.request}),
             "machine": evidence.machine.to_dict(),
             "versions": versions(),
             "study": {
@@ -146,33 +148,6 @@ def _settings(evidence: Evidence) -> dict[str, Any]:
     if evidence.reference.facts.batching == "lists":
         del settings["batch_size"]
     return settings
-
-
-def _contract(evidence: Evidence) -> dict[str, Any] | None:
-    """Return what all examples kept; the range of labels is content, and stays out."""
-    contract = evidence.reference.contract
-    if contract is None:
-        return None
-    asked = evidence.reference.scope.contract
-    rules = contract.rules if asked is None else asked.rules
-    return {
-        "held": asked is not None,
-        "fields": [field.to_dict() for field in contract.fields],
-        "equal_sizes": [list(group) for group in contract.equal_sizes],
-        "rules": rules.to_dict(),
-        "seen": contract.seen,
-    }
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that speed depends on; what is not installed is left out."""
-    found = {"python": platform.python_version()}
-    for name in _PACKAGES:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
 
 
 def race_readings(outcome: Outcome | None) -> list[Reading]:
@@ -307,8 +282,22 @@ def compared(evidence: Evidence, config: LoaderConfig | None) -> dict[str, Any] 
         "dataloader": config.dataloader_kwargs(),
         "epoch_rate": _interval([epoch_rate(item) for item in race_readings(outcome)]),
         "relative_to_chosen": relative.to_dict() if relative is not None else None,
+        "ratios": _ratios(standings, config, evidence.chosen),
         "peak_memory_bytes": memory.peak_bytes if memory is not None else None,
     }
+
+
+def _ratios(
+    standings: Standings | None, config: LoaderConfig, chosen: LoaderConfig
+) -> list[float]:
+    """Return a config's rate divided by the chosen one's, in each round that had both.
+
+    What a later night is held against: of a round both met the same machine.
+    """
+    if standings is None or config == chosen:
+        return []
+    pairs = ((item.get(config), item.get(chosen)) for item in standings.rounds)
+    return [rate / other for rate, other in pairs if rate and other]
 
 
 def _knobs(evidence: Evidence) -> dict[str, Any]:

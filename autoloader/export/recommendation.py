@@ -6,6 +6,7 @@ only; nothing in a file is ever executed.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -15,7 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autoloader.errors import StoredFileError, UsageError, did_you_mean
+from autoloader.errors import (
+    AutoloaderError,
+    StoredFileError,
+    UsageError,
+    did_you_mean,
+)
 from autoloader.export.plain_yaml import plain_yaml
 from autoloader.export.yaml_text import TextDumper, visible, yaml_text
 from autoloader.files import write_whole
@@ -32,7 +38,8 @@ SCHEMA = 1
 
 _SECTIONS = (
     "schema", "dataset", "dataloader", "target", "measured", "compared", "knobs",
-    "pinning", "step", "verified", "cautions", "limit", "needs", "scope", "contract",
+    "pinning", "step", "verified", "cautions", "limit", "needs", "scope", "request",
+    "contract",
     "machine", "versions", "study",
 )  # fmt: skip
 
@@ -139,18 +146,91 @@ class Recommendation:
 
 
 def load(path: str | Path) -> Recommendation:
-    """Return the recommendation in a file.
+    """Return the recommendation in a file, or the one of this hardware in a folder.
 
     Raises:
-        UsageError: there is no such file.
+        UsageError: there is no such file, or the folder has none for this machine.
         StoredFileError: it is damaged, of another schema, or no recommendation.
     """
+    if not _is_folder(path):
+        return _load_file(path)
+    from autoloader.measure.machine import read_machine  # psutil
+
+    return _load_file(file_for(Path(path), read_machine()))
+
+
+def file_for(folder: Path, machine: Machine) -> Path:
+    """Return the file of a folder that holds a machine's kind of hardware.
+
+    The one that is named for it, else one whose machine it is.
+
+    Raises:
+        UsageError: there is none; says which there are, and the nearest.
+    """
+    named = folder / machine.file_name
+    if named.is_file():
+        return named
+    there = recommendations_in(folder)
+    for path, other in there.items():
+        if other.key == machine.key:
+            return path
+    if not there:
+        raise _nothing_at(folder)
+    kinds = ", ".join(sorted({other.key for other in there.values()}))
+    msg = f"{folder} has no recommendation for this machine, {machine.key}; it has "
+    path = nearest_in(there, machine)
+    hint = (
+        f"nearest is {path.name}; `autoloader retune {folder}` or `autoloader tune "
+        f"--dataset SPEC --out {folder}/` adds one of this machine's own"
+    )
+    raise UsageError(msg + kinds, hint=hint)
+
+
+def recommendations_in(folder: Path) -> dict[Path, Machine]:
+    """Return the recommendations of a folder with where they were measured.
+
+    Files of others are left out, and so are damaged ones.
+    """
+    found: dict[Path, Machine] = {}
+    for path in sorted(folder.glob("*.yaml")):
+        with contextlib.suppress(AutoloaderError):
+            found[path] = Machine.from_dict(_load_file(path).data["machine"])
+    return found
+
+
+def nearest_in(there: Mapping[Path, Machine], machine: Machine) -> Path:
+    """Return the recommendation whose hardware is most like a machine's.
+
+    By accelerators, then the CPU model, then how many times as many CPUs it has.
+    """
+
+    def distance(path: Path) -> tuple[bool, bool, float]:
+        other = there[path]
+        devices = [[item.name for item in one.accelerators] for one in (other, machine)]
+        ratio = math.log(other.effective_cpus / machine.effective_cpus)
+        return devices[0] != devices[1], other.cpu_model != machine.cpu_model, ratio**2
+
+    return min(there, key=distance)
+
+
+def _is_folder(path: str | Path) -> bool:
+    try:
+        return Path(path).is_dir()
+    except OSError:  # a name that is too long, say
+        return False
+
+
+def _nothing_at(path: str | Path) -> UsageError:
+    msg = f"there is no recommendation at {path}"
+    return UsageError(msg, hint="`autoloader tune --dataset SPEC` writes one")
+
+
+def _load_file(path: str | Path) -> Recommendation:
+    """Return the recommendation in a file; errors are those of `load`."""
     try:
         data = plain_yaml(read_text(Path(path)), called=str(path))
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as exc:
-        msg = f"there is no recommendation at {path}"
-        hint = "`autoloader tune --dataset SPEC` writes one"
-        raise UsageError(msg, hint=hint) from exc
+        raise _nothing_at(path) from exc
     except OSError as exc:
         msg = f"{path} cannot be read: {exc.strerror}"
         raise StoredFileError(msg) from exc
@@ -215,7 +295,7 @@ def _config_of(settings: object) -> LoaderConfig:
     Raises:
         StoredFileError: they are not what `DataLoader` takes.
     """
-    if isinstance(settings, Mapping):
+    if isinstance(settings, Mapping):  # a batch_sampler leaves the size out
         settings = {"batch_size": None, **settings}
     if isinstance(settings, Mapping) and settings.get("num_workers"):
         named = settings.get("prefetch_factor")

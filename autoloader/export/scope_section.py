@@ -55,6 +55,7 @@ def scope_section(
         "measures": MEASURES,
         "dataset_class": facts.name,
         "start_method": facts.start_method,
+        "length": facts.length,
         "fields": [item.to_dict() for item in facts.fields],
         "arguments": [list(pair) for pair in as_kept(source).arguments],
         "access": None if facts.access is None else facts.access.to_dict(),

@@ -142,8 +142,3 @@ def _cpu_model_of_macos() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return answer.stdout.strip() or None
-
-
-def share_of_cpus(machine: Machine, ranks: int) -> int | None:
-    """Return the CPUs that one rank may use; None where it has the whole machine."""
-    return None if ranks == 1 else max(1, machine.affinity_cpus // ranks)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from autoloader.report.plain import PlainStatus, PlainView, QuietStatus, QuietView
     from autoloader.report.status import LiveStatus
     from autoloader.report.study import StudyReport
+    from autoloader.retune_values import RetuneResult
     from autoloader.values.machine import Machine
     from autoloader.values.target import Target
 
@@ -37,7 +38,13 @@ _YELLOW, _RED, _RESET = "\x1b[33m", "\x1b[31m", "\x1b[0m"
 
 
 def view_for(
-    stream: TextIO, *, quiet: bool, dataset: str, target: Target, machine: Machine
+    stream: TextIO,
+    *,
+    quiet: bool,
+    dataset: str,
+    target: Target,
+    machine: Machine,
+    command: str = "tune",
 ) -> LiveView | PlainView | QuietView:
     """Return the view of a study that fits a stream, as a context manager.
 
@@ -47,6 +54,7 @@ def view_for(
         dataset: SPEC, as the user wrote it.
         target: what is wanted of the loader that is measured.
         machine: where it runs.
+        command: which one it is.
     """
     if quiet:
         from autoloader.report.plain import QuietView
@@ -58,7 +66,9 @@ def view_for(
         return LiveView(stream, dataset=dataset, target=target, machine=machine)
     from autoloader.report.plain import PlainView
 
-    return PlainView(stream, dataset=dataset, target=target, machine=machine)
+    return PlainView(
+        stream, dataset=dataset, target=target, machine=machine, command=command
+    )
 
 
 def check_view(
@@ -197,6 +207,13 @@ def print_comparison(
     from autoloader.report.study_view import draw_comparison
 
     _print(draw_comparison(found, page=page), stream)
+
+
+def print_night(result: RetuneResult, stream: TextIO | None = None) -> None:
+    """Print what came of a night; stdout where no stream is named."""
+    from autoloader.report.night import draw
+
+    _print(draw(result), stream)
 
 
 def print_error(message: str, hint: str | None, stream: TextIO | None = None) -> None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from autoloader.export.evidence import versions
 from autoloader.export.scope_section import scope_section
 from autoloader.export.step_section import step_section
 from autoloader.measure.intervals import median
 from autoloader.measure.noise import taken_cpu
+from autoloader.measure.versions import versions
 from autoloader.report.failed import FailedTrial
 from autoloader.report.measure_cautions import cautions_of
 from autoloader.report.measure_rows import MeasureRow, counted_readings, rows_of

@@ -68,17 +68,24 @@ class PlainView(QuietView):
         dataset: SPEC, as the user wrote it.
         target: what is wanted.
         machine: where it runs.
+        command: which one it is.
     """
 
     def __init__(
-        self, stream: TextIO, *, dataset: str, target: Target, machine: Machine
+        self,
+        stream: TextIO,
+        *,
+        dataset: str,
+        target: Target,
+        machine: Machine,
+        command: str = "tune",
     ) -> None:
         self._stream = writable(stream)
         self._columns: list[LoaderConfig] = []
         self._skipped: list[tuple[LoaderConfig, str]] = []
         self._pace: Pace | None = None
         self._begin = (
-            f"tune: {dataset}, target {target.describe()}, "
+            f"{command}: {dataset}, target {target.describe()}, "
             f"{sentences.resources(machine)}"
         )
 

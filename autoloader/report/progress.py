@@ -72,6 +72,8 @@ class Progress:
         self.phase, self.detail, self.budget = name, detail, budget
         self.pace = None if extent is None else Pace(extent, budget.clock)
         self.stage, self.done, self.running = "", 0, None
+        if name == "race":  # a night has one before its tune, of other rounds
+            self.rounds, self.standings = [], ()
 
     def on_tick(self, stage: str, done: int) -> None:
         """Note where the running pass stands."""

@@ -26,13 +26,18 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 
-def make_measure_folder(root: Path, begun: datetime) -> Path:
+def make_measure_folder(root: Path, begun: datetime, *, kind: str = "measure") -> Path:
     """Return a new folder, readable by its owner only and kept out of git.
+
+    Args:
+        root: folder of all studies.
+        begun: when it began, which is in its name.
+        kind: command that it belongs to, with which its name begins.
 
     Raises:
         UsageError: it cannot be made.
     """
-    name = f"measure-{begun:%Y%m%d-%H%M%S}"
+    name = f"{kind}-{begun:%Y%m%d-%H%M%S}"
     try:
         make_root(root)
         number = 1

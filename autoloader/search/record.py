@@ -4,17 +4,16 @@ A torn last line (a killed writer, a full disk) is cut off when the file is open
 whatever stands before it is kept. One writer at a time, by a lock of its own.
 """
 
-import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
 from autoloader.errors import StoredFileError, UsageError
+from autoloader.search.json_lines import append_line, cut_end, whole_lines
 from autoloader.search.known_outcomes import KnownOutcomes
 from autoloader.values.config import LoaderConfig
 from autoloader.values.outcome import Outcome, Reading
@@ -137,17 +136,8 @@ class Record:
         return self._known
 
     def _append(self, data: dict[str, Any]) -> None:
-        line = json.dumps({"schema": SCHEMA, **data}, allow_nan=False) + "\n"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
         try:
-            with _opened(self._path, flags) as descriptor:
-                before = os.fstat(descriptor).st_size
-                try:
-                    _write_whole(descriptor, line.encode())
-                    os.fsync(descriptor)
-                except OSError:
-                    os.ftruncate(descriptor, before)
-                    raise
+            append_line(self._path, {"schema": SCHEMA, **data})
         except OSError as exc:
             msg = f"{self._path} cannot be written: {exc.strerror}"
             hint = f"free some space and run the same command: {self._again}"
@@ -157,11 +147,7 @@ class Record:
         """Take in the file, and cut off what a writer left half done at its end."""
         if not self._path.exists():
             return
-        data = self._path.read_bytes()
-        lines = data.split(b"\n")
-        torn = lines.pop()
-        if lines and not _is_json(lines[-1]):
-            torn = lines.pop() + b"\n" + torn
+        lines, torn = whole_lines(self._path)
         for number, line in enumerate(lines, start=1):
             try:
                 self._take(json.loads(line))
@@ -169,10 +155,7 @@ class Record:
                 msg = f"{self._path}, line {number} is no outcome: {_words(exc)}"
                 hint = "start anew with --fresh; the file is kept under another name"
                 raise StoredFileError(msg, hint=hint) from exc
-        if torn:
-            with self._path.open("r+b") as file:
-                file.truncate(len(data) - len(torn))
-                os.fsync(file.fileno())
+        cut_end(self._path, torn)
 
     def _take(self, data: dict[str, Any]) -> None:
         if data["schema"] != SCHEMA:
@@ -201,29 +184,6 @@ def _as_kept(outcome: Outcome) -> Outcome:
 
 def _words(exc: Exception) -> str:
     return f"it lacks {exc}" if isinstance(exc, KeyError) else str(exc)
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-@contextlib.contextmanager
-def _opened(path: Path, flags: int) -> Iterator[int]:
-    descriptor = os.open(path, flags, 0o666)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _write_whole(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
 
 
 def _lock(path: Path) -> IO[bytes]:

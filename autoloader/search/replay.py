@@ -19,7 +19,7 @@ from autoloader.search.finale import Finale, Result
 from autoloader.search.known_outcomes import KnownOutcomes
 from autoloader.search.replay_runner import ReplayClock, ReplayRunner
 from autoloader.search.selection import simplicity
-from autoloader.search.space import incumbents
+from autoloader.search.space import incumbents, with_stored
 from autoloader.search.stopwatch import PASS_SHARE, Stopwatch
 from autoloader.search.strategy import Strategy
 from autoloader.search.tables import Truth
@@ -61,6 +61,8 @@ class Setting:
     """Of whatever is drawn."""
     strategy: Strategy
     """What a tune asks for proposals and finalists."""
+    stored: tuple[LoaderConfig, ...] = ()
+    """What is tried first besides."""
 
 
 Search = Callable[[Setting], Stop]
@@ -139,6 +141,8 @@ class Conditions:
     """What disturbs the readings of a simulated table."""
     most_trials: int | None = None
     """Cap on trials; None: the budget alone ends it."""
+    stored: tuple[LoaderConfig, ...] = ()
+    """What an earlier study chose and raced, which is tried first."""
     by_events: bool = False
     """Whether each reading of a simulated table is simulated batch by batch: true to
     life, and slow."""
@@ -179,6 +183,7 @@ def study(
         most_trials=under.most_trials,
         seed=seed,
         strategy=Strategy.of(table.space, model, target, seed=seed),
+        stored=under.stored,
     )
     clock.advance(table.reference_s)
     stopped = (search_by or search)(setting)
@@ -201,7 +206,7 @@ def search(setting: Setting) -> Stop:
         limit=setting.budget.search_limit,
         clock=setting.budget.clock,
     )
-    first = incumbents(table.space, facts=table.facts)
+    first = with_stored(incumbents(table.space, facts=table.facts), setting.stored)
     return exploration.run(
         setting.stopwatch,
         first,

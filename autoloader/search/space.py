@@ -17,6 +17,8 @@ from autoloader.values.config import LoaderConfig
 from autoloader.values.decode import fields_of, plain
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from autoloader.values.machine import Machine
     from autoloader.values.scope import DatasetFacts, Scope
 
@@ -177,4 +179,17 @@ def incumbents(space: Space, *, facts: DatasetFacts) -> list[tuple[LoaderConfig,
             "yours",
         )
     add(space.default, "pytorch_default")
+    return list(found.items())
+
+
+def with_stored(
+    first: list[tuple[LoaderConfig, str]], stored: Sequence[LoaderConfig]
+) -> list[tuple[LoaderConfig, str]]:
+    """Return what is tried first, and then what an earlier study chose and raced.
+
+    Only the settings are taken over: what another night read is no reading of tonight.
+    """
+    found = dict(first)
+    for config in stored:
+        found.setdefault(config, "stored")
     return list(found.items())

@@ -4,6 +4,7 @@ Only the value, its plain-data form and its hardware key stand here. How the fac
 read belongs in `autoloader.measure.machine`.
 """
 
+import hashlib
 import math
 import re
 import unicodedata
@@ -13,6 +14,9 @@ from dataclasses import dataclass
 from autoloader.values.decode import Stored
 
 _CPU_NOISE = re.compile(r"\((?:r|tm)\)|\b\d+-core\b|\bprocessor\b|\bcpu\b")
+
+_LONGEST_NAME = 120
+"""Letters of a key as a file name: what is added to it must fit into 255 bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +111,10 @@ class Machine(Stored):
         """The effective CPUs as a count of processes: rounded up, at least 1."""
         return max(1, math.ceil(self.effective_cpus))
 
+    def cpus_of_a_rank(self, ranks: int) -> int | None:
+        """Return the CPUs that one rank may use; None where it has all of them."""
+        return None if ranks == 1 else max(1, self.affinity_cpus // ranks)
+
     @property
     def key(self) -> str:
         """A short name for this kind of hardware, safe in file names.
@@ -123,6 +131,18 @@ class Machine(Stored):
             for name, count in sorted(counts.items())
         ]
         return "-".join([model, f"{cpus}cpu", *(devices or ["none"])])
+
+    @property
+    def file_name(self) -> str:
+        """Name of this kind of hardware's own recommendation in a folder of several.
+
+        The key; where it is long, cut, with a digest that keeps kinds apart.
+        """
+        key = self.key
+        if len(key) > _LONGEST_NAME:
+            digest = hashlib.sha256(key.encode()).hexdigest()[:8]
+            key = f"{key[: _LONGEST_NAME - 9]}-{digest}"
+        return f"{key}.yaml"
 
 
 def smaller_of_affinity_and_quota(affinity: int, quota: float | None) -> float:

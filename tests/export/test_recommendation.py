@@ -248,6 +248,14 @@ def test_the_settings_are_the_callers_own(tmp_path: Path) -> None:
     )
 
 
+def test_a_file_without_a_batch_size_is_that_of_a_batch_sampler(tmp_path: Path) -> None:
+    """Beside one, DataLoader takes none."""
+    found = load(written(tmp_path, dataloader={"num_workers": 2}))
+
+    assert found.config == LoaderConfig.canonical(num_workers=2, batch_size=None)
+    assert found.settings == {"num_workers": 2}
+
+
 @pytest.mark.parametrize("met", [True, False])
 def test_whether_the_target_is_met_is_told(tmp_path: Path, met: bool) -> None:
     """A best effort is not taken for a success."""

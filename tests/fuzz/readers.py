@@ -12,10 +12,14 @@ import yaml
 
 import autoloader
 from autoloader.cli import build_parser
+from autoloader.commands.repeating import flags_again
 from autoloader.commands.study_file import flags_of
 from autoloader.errors import StoredFileError
+from autoloader.export.baseline import read_baseline, read_request
 from autoloader.export.config_file import settings_text
 from autoloader.export.contract_file import read_contract, write_contract
+from autoloader.export.history import add_night, history_of, history_path
+from autoloader.export.origin import fingerprint_of
 from autoloader.export.recommendation import Recommendation, load
 from autoloader.search.folder import StudyFolder, StudyKey, StudyState
 from autoloader.search.record import Record
@@ -25,6 +29,8 @@ from autoloader.values.contract import Rules
 from autoloader.values.gate import GatePolicy
 from autoloader.values.machine import Accelerator
 from autoloader.values.scope import ScopeRequest, SourceSpec
+from tests.export.test_baseline import a_file
+from tests.export.test_history import NIGHT
 from tests.fakes import a_machine, a_scope
 from tests.fuzz.spoiling import as_json, as_json_lines, as_yaml
 from tests.report.fakes import FACTS, crashed, measured, reading, refused
@@ -179,6 +185,23 @@ def _use_state(path: Path) -> object:
     return state
 
 
+def _nights(folder: Path) -> Any:
+    file = folder / "autoloader.yaml"
+    add_night(file, NIGHT)
+    add_night(file, replace(NIGHT, verdict="undecided", rate=None, pace=None))
+    lines = history_path(file).read_bytes().splitlines()
+    history_path(file).unlink()
+    return [json.loads(line) for line in lines]
+
+
+def _use_baseline(path: Path) -> object:
+    found = load(path)
+    _, flags = read_request(found, path)
+    baseline = read_baseline(found, path)
+    fingerprint_of(found.data)
+    return baseline, TUNE.parse_args(flags_again(flags, TUNE, path=path, given=()))
+
+
 READERS = {
     "contract": Reader(
         file="contract.yaml", write=as_yaml, whole=_contract, read=read_contract
@@ -188,6 +211,18 @@ READERS = {
         write=as_yaml,
         whole=_recommendation,
         read=_use_recommendation,
+    ),
+    "baseline": Reader(
+        file="autoloader.yaml",
+        write=as_yaml,
+        whole=lambda _folder: json.loads(json.dumps(a_file().data)),
+        read=_use_baseline,
+    ),
+    "history": Reader(
+        file="autoloader.yaml.history.jsonl",
+        write=as_json_lines,
+        whole=_nights,
+        read=history_of,
     ),
     "config": Reader(
         file="config.yaml",

@@ -19,7 +19,7 @@ PLACE = re.compile(
     r"|must be a mapping|holds no settings|unknown (key|section)|has schema"
     r"|names? | in FILE"
     r"|: [\w-]+(\.\w+|\[\d+\])*:? (must|has|lacks|cannot|needs|is)"
-    r"|: argument --"
+    r"|: argument --|does not say how it was asked for"
 )
 """Where an error says that it is: a line, a section, or a field with dots."""
 
