@@ -1,4 +1,7 @@
-"""`autoloader report FILE`: a study as one HTML page; `--compare A B`: what changed."""
+"""`autoloader report FILE`: a study as one HTML page.
+
+`--compare A B`: what changed; `--history FILE`: its nights.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +25,12 @@ def add_parser(commands: Any) -> None:
     """Add the command's parser."""
     parser = commands.add_parser(
         NAME,
-        help="write a study as one HTML page, or tell what two of them differ in",
+        help="write a study as one HTML page, tell what two of them differ in, or what "
+        "came of every night",
         description="Write a study as one self-contained HTML page: verdict, configs, "
         "charts, race, what limits, every trial and reading. With --compare, tell what "
-        "changed from one recommendation to another. Nothing is run.",
+        "changed from one recommendation to another; with --history, what `autoloader "
+        "retune` found every night. Nothing is run.",
         allow_abbrev=False,
     )
     parser.add_argument(
@@ -41,9 +46,15 @@ def add_parser(commands: Any) -> None:
         help="two recommendations: what changed from A to B",
     )
     parser.add_argument(
+        "--history",
+        metavar="FILE",
+        help="a recommendation: its nights, drawn and listed",
+    )
+    parser.add_argument(
         "--out",
         metavar="PAGE",
-        help="the page; default: FILE with .html; of --compare none, unless named",
+        help="the page; default: FILE with .html, of --history with .history.html; of "
+        "--compare none, unless named",
     )
     parser.add_argument(
         "--json",
@@ -55,10 +66,13 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the page, or tell what changed."""
-    if (args.file is None) == (args.compare is None):
-        msg = "report takes a FILE, or --compare A B"
+    given = (args.file, args.compare, args.history)
+    if sum(item is not None for item in given) != 1:
+        msg = "report takes a FILE, or --compare A B, or --history FILE"
         raise UsageError(msg, hint="autoloader report autoloader.yaml")
     out = None if args.out is None else Path(args.out)
+    if args.history is not None:
+        return _history(Path(args.history), out=out, as_json=args.json)
     if args.compare is not None:
         return _compare(*args.compare, out=out, as_json=args.json)
     return _report(Path(args.file), out=out, as_json=args.json)
@@ -148,3 +162,30 @@ def _write_comparison(found: Comparison, out: Path, sources: list[Path]) -> None
 
     check_page(out, sources)
     write_page(out, html_of(comparison_page(found), version=autoloader.__version__))
+
+
+def _history(file: Path, *, out: Path | None, as_json: bool) -> int:
+    from autoloader.export.history import history_of, history_path
+    from autoloader.report.nights import nights_report
+
+    nights = history_of(file)
+    if not nights:
+        msg = f"{file} has no history: {history_path(file).name} is not there"
+        hint = "`autoloader retune FILE` adds a line to it every night"
+        raise StoredFileError(msg, hint=hint)
+    found = nights_report(str(file), nights)
+    page = out if as_json else out or file.with_suffix(".history.html")
+    if page is not None:
+        from autoloader.report.html.nights_page import nights_page
+        from autoloader.report.html.page_file import check_page, write_page  # jinja2
+        from autoloader.report.html.rendering import html_of
+
+        check_page(page, [file, history_path(file)])
+        write_page(page, html_of(nights_page(found), version=autoloader.__version__))
+    if as_json:
+        write_json({**found.to_dict(), "page": None if page is None else str(page)})
+    else:
+        from autoloader.report.console import print_nights  # rich
+
+        print_nights(found, page=page)
+    return 0

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from autoloader.report.live import LiveView
     from autoloader.report.measure import MeasureReport
     from autoloader.report.measure_view import LiveMeasure, PlainMeasure, QuietMeasure
+    from autoloader.report.nights import Nights
     from autoloader.report.plain import PlainStatus, PlainView, QuietStatus, QuietView
     from autoloader.report.status import LiveStatus
     from autoloader.report.study import StudyReport
@@ -207,6 +208,21 @@ def print_comparison(
     from autoloader.report.study_view import draw_comparison
 
     _print(draw_comparison(found, page=page), stream)
+
+
+def print_nights(
+    found: Nights, *, page: Path | None, stream: TextIO | None = None
+) -> None:
+    """Print what came of every night of a recommendation.
+
+    Args:
+        found: the nights.
+        page: that was written; None: none was.
+        stream: where to; stdout where none is named.
+    """
+    from autoloader.report.nights_view import draw_nights
+
+    _print(draw_nights(found, page=page), stream)
 
 
 def print_night(result: RetuneResult, stream: TextIO | None = None) -> None:

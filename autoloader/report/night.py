@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from autoloader.retune_values import RetuneResult
     from autoloader.values.night import Drift, Night, NightVerdict
 
-_WORDS: dict[NightVerdict, str] = {
+VERDICTS: dict[NightVerdict, str] = {
     "holds": "The recommendation holds",
     "renewed": "Tuned again: the same settings, new evidence",
     "rewritten": "Tuned again: other settings",
@@ -33,13 +33,15 @@ _WORDS: dict[NightVerdict, str] = {
     "dataset_fails": "The dataset fails by itself",
     "failed": "The night came to no end",
 }
+"""Verdicts in words; the reason follows."""
 
-_GOOD = frozenset({"holds", "renewed"})
+GOOD = frozenset({"holds", "renewed"})
+"""Verdicts after which nothing is to be done."""
 
 
 def draw(result: RetuneResult) -> RenderableType:
     """Return the verdict, and what it rests on, one fact a line."""
-    style = "good" if result.night.verdict in _GOOD else "doubt"
+    style = "good" if result.night.verdict in GOOD else "doubt"
     (label, verdict), *facts = _lines(result)
     first = (Text(label, style="label"), Text(clean(verdict), style=style))
     return labelled(
@@ -52,7 +54,7 @@ def draw(result: RetuneResult) -> RenderableType:
 
 def _lines(result: RetuneResult) -> Iterator[tuple[str, str]]:
     night = result.night
-    yield "verdict", f"{_WORDS[night.verdict]}: {night.reason}."
+    yield "verdict", f"{VERDICTS[night.verdict]}: {night.reason}."
     for change in night.changes:
         yield "changed", change.sentence
     if night.rate is not None:

@@ -14,6 +14,8 @@ import pytest
 
 import autoloader
 from autoloader.cli import main
+from autoloader.export.history import add_night, history_of, history_path
+from tests.export.test_history import NIGHT
 from tests.imported import packages_in
 from tests.report.html.reading import Reader
 from tests.report.replayed import Replayed, replay_into
@@ -159,7 +161,14 @@ def test_a_damaged_study_is_told_with_its_line(
     )
 
 
-@pytest.mark.parametrize("flags", [[], ["a.yaml", "--compare", "b.yaml", "c.yaml"]])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        [],
+        ["a.yaml", "--compare", "b.yaml", "c.yaml"],
+        ["a.yaml", "--history", "a.yaml"],
+    ],
+)
 def test_a_file_or_two_to_compare_are_needed(
     flags: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -167,7 +176,7 @@ def test_a_file_or_two_to_compare_are_needed(
     assert main(["report", *flags]) == 2
 
     assert capsys.readouterr().err == (
-        "autoloader: report takes a FILE, or --compare A B\n"
+        "autoloader: report takes a FILE, or --compare A B, or --history FILE\n"
         "  hint: autoloader report autoloader.yaml\n"
     )
 
@@ -202,6 +211,68 @@ def test_a_comparison_is_one_object_too(
     assert found["before"]["file"] == found["after"]["file"] == "autoloader.yaml"
     assert found["differences"] == []
     assert found["page"] is None
+
+
+def test_a_history_is_drawn_beside_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file itself need not be there: a night may have been the last one."""
+    monkeypatch.chdir(tmp_path)
+    add_night(Path("autoloader.yaml"), NIGHT)
+
+    assert main(["report", "--history", "autoloader.yaml"]) == 0
+
+    assert "page      autoloader.history.html" in capsys.readouterr().out
+    found = written(Path("autoloader.history.html"))
+    assert found.all("h1")[0].text == "autoloader.yaml"
+
+
+def test_a_history_is_one_object_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A page is written where one is named."""
+    file, page = tmp_path / "autoloader.yaml", tmp_path / "nights.html"
+    add_night(file, NIGHT)
+
+    assert main(["report", "--history", str(file), "--json"]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    flags = ["--json", "--out", str(page)]
+    assert main(["report", "--history", str(file), *flags]) == 0
+    with_page = json.loads(capsys.readouterr().out)
+
+    assert alone["nights"] == [NIGHT.to_dict()]
+    assert alone["page"] is None
+    assert with_page["page"] == str(page)
+    assert page.exists()
+    assert not (tmp_path / "autoloader.history.html").exists()
+
+
+def test_a_file_without_nights_has_no_history(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What makes one is named."""
+    file = tmp_path / "autoloader.yaml"
+
+    assert main(["report", "--history", str(file)]) == 5
+
+    assert capsys.readouterr().err == (
+        f"autoloader: {file} has no history: autoloader.yaml.history.jsonl is not "
+        "there\n  hint: `autoloader retune FILE` adds a line to it every night\n"
+    )
+
+
+def test_a_history_is_not_written_over_by_its_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nor is what it is the history of."""
+    file = tmp_path / "autoloader.yaml"
+    add_night(file, NIGHT)
+    history = history_path(file)
+
+    assert main(["report", "--history", str(file), "--out", str(history)]) == 2
+
+    assert "is what the page is made of" in capsys.readouterr().err
+    assert history_of(file) == (NIGHT,)
 
 
 def test_a_report_is_written_without_anything_heavy(file: Path) -> None:
