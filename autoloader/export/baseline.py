@@ -37,11 +37,7 @@ def read_request(
     data = recommendation.data
     if "request" not in data:
         msg = f"{path} does not say how it was asked for, so that nothing is repeated"
-        hint = (
-            "an earlier version wrote it, or a Python script: `autoloader tune "
-            f"--dataset {data['dataset']} --out {path}` with the same flags does"
-        )
-        raise StoredFileError(msg, hint=hint)
+        raise StoredFileError(msg, hint=_hint_to_ask(str(data["dataset"]), path))
     place = f"{path}: request"
     section = _mapping(data["request"], place)
     folder, flags = section.get("folder"), section.get("flags")
@@ -49,6 +45,19 @@ def read_request(
         msg = f"{place}.folder must be str, got {shown(folder)}"
         raise StoredFileError(msg)
     return folder, _mapping(flags, f"{place}.flags")
+
+
+def _hint_to_ask(dataset: str, path: Path) -> str:
+    """Return how a file comes about that says how it was asked for."""
+    if ":" in dataset:
+        return (
+            f"an earlier version wrote it: `autoloader tune --dataset {dataset} --out "
+            f"{path}` with the same flags does"
+        )
+    return (
+        f"{dataset} was an object of a running script, gone with it: `autoloader tune "
+        f"--dataset MODULE:FUNCTION --out {path}`, with a function that makes it, does"
+    )
 
 
 def read_baseline(recommendation: Recommendation, path: Path) -> Baseline:

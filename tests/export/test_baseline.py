@@ -146,8 +146,19 @@ def test_a_file_without_a_request_says_how_it_gets_one() -> None:
         "autoloader.yaml does not say how it was asked for, so that nothing is repeated"
     )
     assert error.hint == (
-        "an earlier version wrote it, or a Python script: `autoloader tune --dataset "
-        "data.py:train --out autoloader.yaml` with the same flags does"
+        "an earlier version wrote it: `autoloader tune --dataset data.py:train --out "
+        "autoloader.yaml` with the same flags does"
+    )
+
+
+def test_a_file_of_an_object_that_a_script_handed_over_says_so() -> None:
+    """No night could make it anew."""
+    error = error_of(request=(), dataset="__main__.Photos object")
+
+    assert error.hint == (
+        "__main__.Photos object was an object of a running script, gone with it: "
+        "`autoloader tune --dataset MODULE:FUNCTION --out autoloader.yaml`, with a "
+        "function that makes it, does"
     )
 
 
