@@ -151,7 +151,7 @@ def test_this_process_has_no_context() -> None:
     assert holds_context(2**22 + 1) is False
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_dry_run_goes_through_all_of_it(tmp_path: Path) -> None:
     """Data is compared and agrees; what needs a device is not run."""
     ran = subprocess.run(

@@ -10,10 +10,9 @@ from tests.conformance.running import differences, run
 
 IN_CI = frozenset(
     {
-        "h5py-handle-in-init", "lmdb-env-pickle", "zip-handle-crc", "tar-handle",
-        "iter-no-shard", "torchdata-sharding-filter", "set-epoch-not-reaching-workers",
-        "own-numpy-generator", "reused-batch-buffer", "none-filtered-in-collate",
-        "unpicklable-result-hang", "polars-after-fork", "spawn-lambda-or-local",
+        "h5py-handle-in-init", "lmdb-env-pickle", "tar-handle", "iter-no-shard",
+        "set-epoch-not-reaching-workers", "own-numpy-generator",
+        "unpicklable-result-hang",
     }
 )  # fmt: skip
 """Hazards whose first case runs with the slow tests; all others with the full ones."""

@@ -30,6 +30,9 @@ FORMS = [
     ("dropping_last", 96),
 ]
 
+IN_CI = {"own_batches", "streamed_batches", "single_examples", "one_rank_of_four"}
+"""Forms that run with the slow tests; the others with the full ones."""
+
 
 def run(name: str, folder: Path, *, examples: int | None = None) -> CheckResult:
     """Check one of the loaders, with 2 workers, kept and not."""
@@ -60,8 +63,15 @@ def test_a_batch_sampler_of_the_users_own_passes(
     assert examples_of(result) == [examples, examples]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "examples"), FORMS)
+@pytest.mark.parametrize(
+    ("name", "examples"),
+    [
+        pytest.param(
+            *form, marks=pytest.mark.slow if form[0] in IN_CI else pytest.mark.full
+        )
+        for form in FORMS
+    ],
+)
 def test_every_form_of_batching_passes(
     name: str, examples: int, tmp_path: Path
 ) -> None:

@@ -63,6 +63,9 @@ HONEST = [
     "Threads",
 ]
 
+IN_CI = {"HonestDict", "Threads", "shuffled_loader"}
+"""Those of them that every config meets with the slow tests; with the full ones all."""
+
 LIARS = [
     ("losing_loader", "missing_ids", {33}),
     ("LosesInBatches", "missing_ids", {33}),
@@ -90,8 +93,15 @@ def test_an_honest_dataset_passes(name: str, tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", HONEST)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            name, marks=pytest.mark.slow if name in IN_CI else pytest.mark.full
+        )
+        for name in HONEST
+    ],
+)
 def test_an_honest_dataset_passes_with_every_config(name: str, tmp_path: Path) -> None:
     """No setting of the loader makes the gate accuse an honest dataset."""
     configs = (
@@ -211,8 +221,13 @@ def test_a_generator_cloned_into_the_workers_is_a_caution(
     assert found == expected
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param("spawn", marks=pytest.mark.slow),
+        pytest.param("forkserver", marks=pytest.mark.full),
+    ],
+)
 def test_an_honest_dataset_passes_with_every_start_method(
     method: str, tmp_path: Path
 ) -> None:

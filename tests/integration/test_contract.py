@@ -139,7 +139,7 @@ def test_a_mask_that_does_not_tell_the_lengths_breaks_the_contract(
     assert "contract_violation" in {item["code"] for item in wrong.result["findings"]}
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_contract_is_not_written_over_another_nor_after_a_failure(
     tmp_path: Path,
 ) -> None:
