@@ -37,7 +37,7 @@ class Files(Dataset):
         return len(self.paths)
 
     def __getitem__(self, index):
-        time.sleep(0.004)
+        time.sleep(float(Path("seconds").read_text()))
         return int(self.paths[index].read_text()), index % 7
 
 
@@ -71,6 +71,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (work / "files").mkdir(parents=True)
     for number in range(96):
         (work / f"files/{number:03}").write_text(str(number))
+    (work / "seconds").write_text("0.004")
     (work / "data.py").write_text(DATASET)
     done = run(
         work, "tune", "--dataset", "data.py:listed", "--batch-size", "8",
@@ -144,3 +145,69 @@ def test_a_dataset_that_lost_a_file_is_tuned_again_or_fails(file: Path) -> None:
     assert failed == 3
     assert "files/050" in error["error"]["message"]
     assert [item.verdict for item in history_of(other)] == ["dataset_fails"]
+
+
+@pytest.mark.full
+def test_a_dataset_that_grew_is_tuned_again(file: Path) -> None:
+    """Its length is named, old and new."""
+    (file.parent / "work/files/096").write_text("96")
+
+    code, found = night(file)
+
+    assert found["reason"] == "other data: length was 96, now 97"
+    assert (code, found["verdict"]) in {(0, "renewed"), (10, "rewritten")}
+    assert yaml.safe_load(file.read_text())["scope"]["length"] == 97
+
+
+@pytest.mark.full
+def test_a_new_torch_is_named_and_holds(file: Path) -> None:
+    """The race tells that it is as fast: nothing is tuned."""
+    changed(file, "versions", torch="2.0.0")
+    before = file.read_bytes()
+
+    code, found = night(file, "--budget", "20s")
+
+    assert (code, found["verdict"]) == (0, "holds")
+    (change,) = found["changes"]
+    assert (change["field"], change["old"]) == ("torch", "2.0.0")
+    assert file.read_bytes() == before
+
+
+@pytest.mark.full
+def test_other_hardware_is_tuned_for_apart(file: Path) -> None:
+    """A file of another machine is left alone, unless another place is named."""
+    changed(file, "machine", cpu_model="Another CPU")
+    before = file.read_bytes()
+
+    code, refused = night(file)
+    proposed, found = night(file, "--out", "here.yaml")
+
+    assert code == 5
+    assert "is for another-2cpu-none, this machine is " in refused["error"]["message"]
+    assert (proposed, found["verdict"], found["wrote"]) == (10, "proposed", "here.yaml")
+    assert file.read_bytes() == before
+    here = yaml.safe_load(file.with_name("here.yaml").read_text())
+    assert here["machine"]["cpu_model"] != "Another CPU"
+
+
+@pytest.mark.full
+def test_slower_storage_is_tuned_for_on_the_third_night(file: Path) -> None:
+    """Two slow nights may be others' load: every ratio is as it was."""
+    (file.parent / "work/seconds").write_text("0.010")
+
+    nights = [night(file, "--budget", "20s") for _ in range(3)]
+
+    assert [(code, found["verdict"]) for code, found in nights[:2]] == [
+        (0, "holds")
+    ] * 2
+    assert [found["pace"] for _, found in nights] == ["slow"] * 3
+    code, last = nights[2]
+    assert (code, last["verdict"]) in {(0, "renewed"), (10, "rewritten")}
+    assert [item.exit_code for item in history_of(file)] == [0, 0, code]
+
+
+def changed(file: Path, section: str, **parts: str) -> None:
+    """Write other values into a recommendation, as another machine would have."""
+    data = yaml.safe_load(file.read_text())
+    data[section].update(parts)
+    file.write_text(yaml.safe_dump(data))
