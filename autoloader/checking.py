@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoloader.trial.aftercare import make_tmp, remove_folder
-from autoloader.trial.reference import read_reference
-from autoloader.trial.runner import ProcessRunner
+from autoloader.trial.rank_references import read_reference, runner_of
 from autoloader.values.config import LoaderConfig
 from autoloader.values.gate import GatePolicy
-from autoloader.values.job import Reference, ReferenceOrder
+from autoloader.values.job import Reference, ReferenceOrder, scope_of_one
 from autoloader.values.outcome import Failure, Verdict
 from autoloader.values.scope import ScopeRequest, SourceSpec
 
@@ -42,6 +41,8 @@ class CheckRequest:
     """Configs as text; empty: two workers, with and without keeping them."""
     batch_size: int | None = None
     """Examples a batch; None: the DataLoader's own, else `DEFAULT_BATCH`."""
+    ranks: int = 1
+    """Training processes that read at once, each its share."""
     isolation: Isolation = "auto"
     policy: GatePolicy = field(default_factory=GatePolicy)
     """What refuses a config."""
@@ -85,6 +86,7 @@ class CheckResult:
             "cautions": _distinct([item for run in runs for item in run["cautions"]]),
             "failure": leading["failure"],
             "runs": runs,
+            "ranks": max(1, len(self.reference.of_ranks)),
             "dataset": self.reference.facts.to_dict(),
             "scope": scope.to_dict(),
         }
@@ -119,6 +121,7 @@ def check(
                 request=request.scope,
                 folder=str(target),
                 largest_batch=request.batch_size,
+                ranks=request.ranks,
             ),
             logs=target,
             tmp=tmp,
@@ -126,7 +129,7 @@ def check(
             on_tick=lambda stage, done: on_tick(stage.words, done),
         )
         configs = _configs(request, reference)
-        runner = ProcessRunner(
+        runner = runner_of(
             request.source,
             reference,
             folder=folder / "trials",
@@ -150,7 +153,9 @@ def _configs(request: CheckRequest, reference: Reference) -> tuple[LoaderConfig,
     if reference.facts.batching != "size":
         return _with_size(request, None)
     own = request.batch_size or baseline.get("batch_size")
-    size = own or min(DEFAULT_BATCH, reference.scope.epoch_examples or DEFAULT_BATCH)
+    size = own or min(
+        DEFAULT_BATCH, scope_of_one(reference).epoch_examples or DEFAULT_BATCH
+    )
     return _with_size(request, size)
 
 

@@ -26,6 +26,13 @@ from autoloader.commands import (
 )
 from autoloader.commands.output import write_json
 from autoloader.commands.parsing import Parser
+from autoloader.commands.ranks import (
+    forget_launcher,
+    is_first,
+    launched,
+    wait_for_first,
+    with_ranks,
+)
 from autoloader.errors import AutoloaderError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -81,7 +88,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     _stand_in_for_closed_streams()
     restore = _interrupt_once()
     try:
+        if not is_first(os.environ):
+            wait_for_first()
+            return 0
+        count = launched(os.environ)
+        if count is not None:
+            arguments = with_ranks(arguments, count)
+            forget_launcher(os.environ)
         parsed = _parse(arguments)
+        parsed.launched = count
         code: int = parsed.run(parsed)
         sys.stdout.flush()
     except AutoloaderError as exc:

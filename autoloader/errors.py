@@ -34,6 +34,11 @@ class AutoloaderError(Exception):
         self.message = message
         self.hint = hint
 
+    def put_before(self, who: str) -> None:
+        """Say in front of the message whose error it is."""
+        self.message = f"{who}: {self.message}"
+        self.args = (self.message,)
+
 
 class UsageError(AutoloaderError):
     """A flag, SPEC, study file or path cannot be used as it was given."""

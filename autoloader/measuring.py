@@ -31,11 +31,10 @@ from autoloader.search.stopwatch import PASS_SHARE, Stopwatch
 from autoloader.search.trials import run_trial
 from autoloader.stepping import Stepping
 from autoloader.trial.aftercare import make_tmp, remove_folder
-from autoloader.trial.reference import read_reference
-from autoloader.trial.runner import ProcessRunner
+from autoloader.trial.rank_references import read_reference, runner_of
 from autoloader.values.config import LoaderConfig
 from autoloader.values.gate import GatePolicy
-from autoloader.values.job import Reference, ReferenceOrder
+from autoloader.values.job import Reference, ReferenceOrder, scope_of_one
 from autoloader.values.outcome import Failure, Outcome, Reading, Status
 from autoloader.values.scope import ScopeRequest, SourceSpec
 
@@ -47,6 +46,8 @@ if TYPE_CHECKING:
     from autoloader.search.loops import Loops
     from autoloader.search.watcher import MeasureWatcher
     from autoloader.trial.hosting import Isolation
+    from autoloader.trial.ranked import RankedRunner
+    from autoloader.trial.runner import ProcessRunner
     from autoloader.values.machine import Machine
 
 BUDGET_S = 180.0
@@ -75,6 +76,8 @@ class MeasureRequest:
     """Wall time; None: as long as the rounds take."""
     memory_bytes: int | None = None
     """What a config may take; None: no limit."""
+    ranks: int = 1
+    """Training processes that read at once, each its share."""
     isolation: Isolation = "auto"
     policy: GatePolicy = field(default_factory=GatePolicy)
     """What refuses a config."""
@@ -185,7 +188,7 @@ class _Measuring:
             self.request.configs,
             batch_size=self.request.batch_size,
             facts=reference.facts,
-            scope=reference.scope,
+            scope=scope_of_one(reference),
         )
         write_study(
             self.folder,
@@ -236,6 +239,7 @@ class _Measuring:
                 folder=str(logs),
                 largest_batch=_largest_batch(self.request),
                 step=self.request.step,
+                ranks=self.request.ranks,
             ),
             logs=logs,
             tmp=self.tmp,
@@ -243,8 +247,8 @@ class _Measuring:
             on_tick=self._on_tick,
         )
 
-    def _start_runner(self, reference: Reference) -> ProcessRunner:
-        runner = ProcessRunner(
+    def _start_runner(self, reference: Reference) -> ProcessRunner | RankedRunner:
+        runner = runner_of(
             self.request.source,
             reference,
             folder=self.folder / "trials",
@@ -258,15 +262,20 @@ class _Measuring:
         return runner
 
     def _stopwatch(
-        self, runner: ProcessRunner, reference: Reference, configs: int
+        self,
+        runner: ProcessRunner | RankedRunner,
+        reference: Reference,
+        configs: int,
     ) -> Stopwatch:
         share = min(PASS_SHARE, ROUNDS_SHARE / (LOOKS[0] * configs))
         return Stopwatch(
             runner=runner,
             facts=reference.facts,
-            scope=reference.scope,
+            scope=scope_of_one(reference),
             machine=self.machine,
             limit_s=self.budget.total_s * share,
+            ranks=self.request.ranks,
+            at_once=self.request.ranks,
         )
 
     def _try(self, stopwatch: Stopwatch, contender: Contender) -> None:

@@ -17,9 +17,9 @@ from autoloader.search.differences import what_differs
 from autoloader.search.folder import StudyFolder, StudyState
 from autoloader.search.space import Space
 from autoloader.trial.aftercare import remove_folder
-from autoloader.trial.reference import read_reference
+from autoloader.trial.rank_references import read_reference
 from autoloader.units import format_bytes
-from autoloader.values.job import Reference, ReferenceOrder
+from autoloader.values.job import Reference, ReferenceOrder, scope_of_one
 from autoloader.values.passwords import LEFT_OUT, with_passwords
 
 if TYPE_CHECKING:
@@ -127,6 +127,7 @@ class Opening:
                 largest_batch=max(sizes) if sizes else None,
                 profiled=True,
                 step=self.request.step,
+                ranks=self.request.ranks,
             ),
             logs=self.folder.reference(),
             tmp=self.tmp,
@@ -170,7 +171,7 @@ class Opening:
         return Space.of(
             request.space,
             facts=reference.facts,
-            scope=reference.scope,
+            scope=scope_of_one(reference),
             machine=self.machine,
             ranks=request.ranks,
         )

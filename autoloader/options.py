@@ -60,6 +60,8 @@ class _DatasetOptions(TypedDict, total=False):
     """SPEC of a function, called with dataset and epoch before each epoch."""
     epoch_examples: SupportsIndex | None
     """Length of a real epoch, where it is not `len()`."""
+    ranks: SupportsIndex | None
+    """Training processes on this machine, which read at once."""
     isolation: Literal["auto", "fork", "fresh"] | None
     """How processes of trials are made."""
     strict: bool | None
@@ -125,8 +127,6 @@ class TuneOptions(_TimedOptions, total=False):
     """Whether it is so, or is to be searched."""
     persistent_workers: YesNo | None
     """Whether it is so, or is to be searched."""
-    ranks: SupportsIndex | None
-    """Training processes on this machine."""
     trials: SupportsIndex | None
     """Most trials; None: by the budget."""
     exhaustive: bool | None

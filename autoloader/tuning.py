@@ -32,9 +32,10 @@ from autoloader.search.study import Study
 from autoloader.search.watcher import Extent
 from autoloader.stepping import Stepping
 from autoloader.trial.aftercare import make_tmp, remove_folder
-from autoloader.trial.runner import ProcessRunner
+from autoloader.trial.rank_references import runner_of
 from autoloader.tune_values import TuneRequest, TuneResult
 from autoloader.values.config import LoaderConfig
+from autoloader.values.job import scope_of_one
 from autoloader.values.outcome import Status
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from autoloader.child.stages import Stage
     from autoloader.export.recommendation import Recommendation
     from autoloader.search.watcher import Watcher
+    from autoloader.trial.ranked import RankedRunner
+    from autoloader.trial.runner import ProcessRunner
     from autoloader.values.job import Reference
     from autoloader.values.machine import Machine
     from autoloader.values.target import Target
@@ -189,29 +192,31 @@ class _Tuning:
         self.watcher.on_target(self.target)
         return stepping
 
-    def _start_runner(self, reference: Reference) -> ProcessRunner:
-        runner = ProcessRunner(
+    def _start_runner(self, reference: Reference) -> ProcessRunner | RankedRunner:
+        runner = runner_of(
             self.request.source,
             reference,
             folder=self.folder.path / "trials",
             tmp=self.tmp,
             isolation=self.request.isolation,
-            cpus=self.machine.cpus_of_a_rank(self.request.ranks),
             policy=self.request.policy,
-            memory_bytes=self._target_of_a_rank().memory_bytes,
+            memory_bytes=self.target.memory_bytes,
             on_tick=self._on_tick,
         )
         self.stack.enter_context(runner)
         return runner
 
-    def _stopwatch(self, runner: ProcessRunner, reference: Reference) -> Stopwatch:
+    def _stopwatch(
+        self, runner: ProcessRunner | RankedRunner, reference: Reference
+    ) -> Stopwatch:
         stopwatch = Stopwatch(
             runner=runner,
             facts=reference.facts,
-            scope=reference.scope,
+            scope=scope_of_one(reference),
             machine=self.machine,
             limit_s=self.budget.total_s * PASS_SHARE,
             ranks=self.request.ranks,
+            at_once=self.request.ranks,
         )
         stopwatch.remember(self.record.outcomes)
         return stopwatch
@@ -222,9 +227,13 @@ class _Tuning:
         strategy = Strategy.of(
             space,
             CostModel.of(
-                reference.facts, reference.scope, self.machine, self.request.ranks
+                reference.facts,
+                scope_of_one(reference),
+                self.machine,
+                self.request.ranks,
+                at_once=self.request.ranks,
             ),
-            self._target_of_a_rank(),
+            self.target,
             seed=self.request.scope.seed,
             also=[own] if own is not None and is_free else [],
         )
@@ -232,7 +241,7 @@ class _Tuning:
         return strategy if self.stepping is None else self.stepping.narrow(strategy)
 
     def _search(self, stopwatch: Stopwatch, space: Space, strategy: Strategy) -> Stop:
-        target, is_exhaustive = self._target_of_a_rank(), self.request.is_exhaustive
+        target, is_exhaustive = self.target, self.request.is_exhaustive
         first = with_stored(
             incumbents(space, facts=stopwatch.facts),
             [item for item in self.request.first if item in strategy.configs],
@@ -297,7 +306,7 @@ class _Tuning:
             stopwatch=stopwatch,
             record=self.record,
             strategy=strategy,
-            target=self._target_of_a_rank(),
+            target=self.target,
             batch_sizes=space.batch_size,
             user_config=_user_config(reference),
             default_config=space.default,
@@ -315,7 +324,7 @@ class _Tuning:
             raise nothing_left(
                 self.record.outcomes,
                 lost=result.lost,
-                memory_bytes=self._target_of_a_rank().memory_bytes,
+                memory_bytes=self.target.memory_bytes,
             )
         if self.stepping is None:
             return result
@@ -331,7 +340,7 @@ class _Tuning:
     ) -> tuple[Recommendation, Path | None]:
         evidence = Evidence(
             source=self.request.source,
-            target=self._target_of_a_rank(),
+            target=self.target,
             ranks=self.request.ranks,
             machine=self.machine,
             reference=opened.reference,
@@ -354,18 +363,6 @@ class _Tuning:
             return recommendation, None
         recommendation.write(self.request.out)
         return recommendation, self.request.out
-
-    def _target_of_a_rank(self) -> Target:
-        """Return the target of one rank: a rate is the node's total."""
-        target, ranks = self.target, self.request.ranks
-        if ranks == 1:
-            return target
-        rate, memory = target.examples_per_s, target.memory_bytes
-        return replace(
-            target,
-            examples_per_s=None if rate is None else rate / ranks,
-            memory_bytes=None if memory is None else memory // ranks,
-        )
 
     def _on_phase(self, name: str, detail: str) -> None:
         self.watcher.on_phase(name, detail, self.budget)

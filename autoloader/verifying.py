@@ -23,10 +23,9 @@ from autoloader.search.night_race import NightRace, NightReadings
 from autoloader.search.record import Record
 from autoloader.search.stopwatch import PASS_SHARE, Stopwatch
 from autoloader.trial.aftercare import make_tmp, remove_folder
-from autoloader.trial.reference import read_reference
-from autoloader.trial.runner import ProcessRunner
+from autoloader.trial.rank_references import read_reference, runner_of
 from autoloader.tuning import tune
-from autoloader.values.job import Reference, ReferenceOrder
+from autoloader.values.job import Reference, ReferenceOrder, scope_of_one
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -96,6 +95,7 @@ class Processes:
                 folder=str(logs),
                 largest_batch=max(sizes) if sizes else None,
                 step=asked.step,
+                ranks=asked.ranks,
             ),
             logs=logs,
             tmp=self._tmp,
@@ -110,29 +110,28 @@ class Processes:
     def race(self, reference: Reference, past: Sequence[Night]) -> NightReadings:
         """Verify the stored config whole, and read it beside its rivals."""
         asked, folder = self.request.tune, Path(reference.folder).parent
-        memory = asked.target.memory_bytes
         self._write_study(folder, reference)
         with ExitStack() as stack:
             record = stack.enter_context(Record(folder, goes_on=False))
-            runner = ProcessRunner(
+            runner = runner_of(
                 asked.source,
                 reference,
                 folder=folder / "trials",
                 tmp=self._tmp,
                 isolation=asked.isolation,
-                cpus=self.machine.cpus_of_a_rank(asked.ranks),
                 policy=asked.policy,
-                memory_bytes=None if memory is None else memory // asked.ranks,
+                memory_bytes=asked.target.memory_bytes,
                 on_tick=self._on_tick,
             )
             stack.enter_context(runner)
             stopwatch = Stopwatch(
                 runner=runner,
                 facts=reference.facts,
-                scope=reference.scope,
+                scope=scope_of_one(reference),
                 machine=self.machine,
                 limit_s=self._budget.total_s * PASS_SHARE,
                 ranks=asked.ranks,
+                at_once=asked.ranks,
             )
             return NightRace(
                 stopwatch=stopwatch,

@@ -98,7 +98,7 @@ def run(
         facts=some_facts(), scope=a_scope(), folder=str(folder), seconds=1.0
     )
     monkeypatch.setattr(measuring, "read_reference", lambda *_, **__: reference)
-    monkeypatch.setattr(measuring, "ProcessRunner", lambda *_, **__: runner)
+    monkeypatch.setattr(measuring, "runner_of", lambda *_, **__: runner)
     request = MeasureRequest(
         source=SourceSpec(spec="data.py:train"),
         configs=configs,

@@ -1,4 +1,7 @@
-"""Where the ledgers of a reference lie: one, and one more where the epochs differ."""
+"""Where the ledgers of a reference lie: one, and one more where the epochs differ.
+
+Of several ranks each has a folder of its own within the reference's.
+"""
 
 from pathlib import Path
 
@@ -11,8 +14,18 @@ def later_folder(folder: Path) -> Path:
     return folder / "epoch1"
 
 
-def make_later_folder(folder: Path) -> None:
-    """Make the folder of the second epoch's ledger, for this user only.
+def ranks_folder(folder: Path) -> Path:
+    """Return where the references of ranks lie."""
+    return folder / "ranks"
+
+
+def rank_folder(folder: Path, rank: int) -> Path:
+    """Return where what one rank reads lies."""
+    return ranks_folder(folder) / str(rank)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder of a reference, for this user only.
 
     Raises:
         StoredFileError: the disk refuses.

@@ -78,6 +78,9 @@ class StreamExpectation:
     shares: Mapping[int, ReferenceLedger] | None = None
     """For each worker the first examples of its share, read in one process that was
     told to be that worker, all to the same limit; None: not read."""
+    ranks: int = 1
+    """Training processes that share it, each of which leaves out a last batch where an
+    incomplete one is."""
     moved_offsets: tuple[str, ...] = ()
     """Files whose offset moved in the training process while workers read."""
     in_order: bool = False
@@ -208,9 +211,11 @@ class _StreamJudging:
 
     @property
     def _droppable(self) -> int:
-        """The most examples that one process would leave out of an epoch."""
+        """The most examples that one process of each rank would leave out."""
         if not self._expected.drop_last:
             return 0
+        if self._expected.ranks > 1:
+            return self._expected.ranks * (self._size - 1)
         if self._expected.is_complete:
             return len(self._expected.ids) % self._size
         return self._size - 1

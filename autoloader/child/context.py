@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from autoloader.child.epochs import EpochCalls
     from autoloader.child.loader import LoaderParts
+    from autoloader.child.meeting import Meeting
     from autoloader.child.stages import StageBoard
     from autoloader.child.stepping import NamedStep
     from autoloader.values.config import LoaderConfig
@@ -42,6 +43,8 @@ class TrialContext:
     """What training calls before each epoch."""
     threads_of_imports: int
     """Threads that a process has once the user's module is imported."""
+    meeting: Meeting
+    """Where all ranks wait for each other; one that is alone never waits."""
     step: NamedStep | None = None
     """The training step; None: there is none."""
 

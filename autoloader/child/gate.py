@@ -57,7 +57,6 @@ def gate_pass(context: TrialContext) -> dict[str, Any]:
     entries = context.entries()
     sampler = None if entries is None else ListSampler(entries)
     loader = context.build(context.order.config, sampler)
-    note_suspects(context)
     keep_lost_words()
     watches = _Watches(context, loader)
     watches.read(loader, sampler)
@@ -75,7 +74,10 @@ def gate_pass(context: TrialContext) -> dict[str, Any]:
 
 
 def note_suspects(context: TrialContext) -> None:
-    """Write what forked workers would inherit, to be read if they hang or die."""
+    """Write what forked workers would inherit, to be read if they hang or die.
+
+    Before ranks meet: what their group holds is none of the dataset's.
+    """
     config = context.order.config
     if not config.num_workers or context.facts.start_method != "fork":
         return

@@ -27,6 +27,7 @@ from autoloader.child.epochs import EpochCalls
 from autoloader.child.failures import failure_of
 from autoloader.child.lifeline import die_with_parent
 from autoloader.child.loader import LoaderParts
+from autoloader.child.meeting import Meeting, stand_for_rank
 from autoloader.child.passes import run_pass
 from autoloader.child.reference import run_reference
 from autoloader.child.seeding import seed_all
@@ -150,6 +151,7 @@ class _Host:
         torch_threads = torch.get_num_threads()
         torch.set_num_threads(1)
         board.enter(Stage.IMPORTING)
+        stand_for_rank()
         named = opening.get("step")
         step = None if named is None else load_step(named)
         threads = [1]  # those that imports alone make; more come from the dataset
@@ -249,6 +251,7 @@ class _Host:
             host_pid,
             self._calls,
             self._threads_of_imports,
+            Meeting(order.meeting, board),
             self._step,
         )
         result = _result_of(context, logs)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from autoloader.child.ceiling import ceiling_pass
-from autoloader.child.gate import gate_pass
+from autoloader.child.gate import gate_pass, note_suspects
 from autoloader.child.probing import probe_pass
 from autoloader.child.stages import Stage
 from autoloader.child.stepping import consumer_pass, step_pass
@@ -27,7 +27,14 @@ if TYPE_CHECKING:
 
 
 def run_pass(context: TrialContext) -> dict[str, Any]:
-    """Run the pass that was ordered and return its result as a message."""
+    """Run the pass that was ordered and return its result as a message.
+
+    Raises:
+        RankLost: one of the ranks that it begins with has ended.
+    """
+    if context.order.kind in {"gate", "probe"}:
+        note_suspects(context)
+    context.meeting.join()
     match context.order.kind:
         case "ceiling":
             return ceiling_pass(context)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from autoloader.child.gate import note_suspects
 from autoloader.child.loader import ListSampler
 from autoloader.child.lost_words import keep_lost_words
 from autoloader.child.stages import Stage
@@ -22,7 +21,6 @@ def probe_pass(context: TrialContext) -> dict[str, Any]:
     entries = context.entries()
     sampler = None if entries is None else ListSampler(entries)
     loader = context.build(context.order.config, sampler)
-    note_suspects(context)
     keep_lost_words()
     board, batches = context.board, 0
     for epoch in range(context.order.epochs):

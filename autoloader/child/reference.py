@@ -21,7 +21,7 @@ import torch
 from torch.utils.data import Sampler
 
 from autoloader.audit.contract_watch import count_finding
-from autoloader.audit.reference_files import later_folder, make_later_folder
+from autoloader.audit.reference_files import later_folder, make_folder
 from autoloader.child.access import AccessWatch, say_access
 from autoloader.child.alone import enter_worker
 from autoloader.child.assembly import Assembly
@@ -29,11 +29,13 @@ from autoloader.child.choosing import choose_scope
 from autoloader.child.device import device_kind
 from autoloader.child.epochs import EpochCalls
 from autoloader.child.loader import LoaderParts
+from autoloader.child.meeting import stand_for_rank
 from autoloader.child.own_class import settle_class
 from autoloader.child.profiling import MOST_S, PROFILE_SHARE, hot_functions
 from autoloader.child.reading import UNSTABLE, Reader
 from autoloader.child.rereading import PROBED, edited_in_place
 from autoloader.child.seeding import seed_all
+from autoloader.child.sharing import leaves_out_rest, make_whole, write_shares
 from autoloader.child.source import load_source
 from autoloader.child.stages import Stage, StageBoard
 from autoloader.child.stepping import load_step
@@ -67,11 +69,14 @@ def run_reference(order: ReferenceOrder, board: StageBoard) -> dict[str, Any]:
     """
     torch.set_num_threads(1)
     board.enter(Stage.IMPORTING)
+    stand_for_rank()
     if order.step is not None:  # told now, not when the first trials are done
         load_step(order.step)
     with ExitStack() as stack:
         access = stack.enter_context(AccessWatch([Path(order.folder)]))
         parts = LoaderParts.of(load_source(order.source))
+        if order.ranks > 1:
+            make_whole(parts)
         calls = EpochCalls.of(parts.dataset, order.request.on_epoch)
         units = UnitCounter(order.request.units)
         access.begin_reading()
@@ -182,11 +187,14 @@ class _MapReference:
         later = later_folder(folder)
         shutil.rmtree(later, ignore_errors=True)
         scope_list.write(folder)
+        if self._order.ranks > 1:
+            drops = leaves_out_rest(self._parts)
+            write_shares(folder, scope_list, self._order.ranks, drops=drops)
         for epoch in range(self._epochs):
             ledger = self._reader.read_all(scope_list.ids, plan, epoch=epoch)
             self._board.enter(Stage.WRITING)
             if epoch:
-                make_later_folder(later)
+                make_folder(later)
             ledger.write(later if epoch else folder)
 
     def _check_untouched(self) -> None:

@@ -38,6 +38,7 @@ class Stage(IntEnum):
     PINNING = 17
     TRANSFERRING = 18
     STEPPING = 19
+    MEETING = 20
 
     @property
     def words(self) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoloader.audit.ledger import ScopeList
-from autoloader.audit.reference_files import later_folder, make_later_folder
+from autoloader.audit.reference_files import later_folder, make_folder
 from autoloader.audit.stream_cautions import moving_length_caution
 from autoloader.child.access import say_access
 from autoloader.child.device import device_kind
@@ -229,7 +229,7 @@ def _write_later(
     one, other = ledger_of(first, plan), ledger_of(later, plan)
     if len(first) == len(later) and (one.fixed == other.fixed).all():
         return False
-    make_later_folder(target)
+    make_folder(target)
     _write(target, later, plan)
     return True
 

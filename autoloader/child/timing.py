@@ -50,6 +50,7 @@ def timed_pass(context: TrialContext) -> dict[str, Any]:
     if context.scope.cache == "cold":
         board.enter(Stage.COOLING)
         cool(Path(order.reference))
+    context.meeting.wait()
     board.enter(Stage.LOADING)  # which starts workers that are not kept
     watch = Watch(
         getters=() if order.count_path is None else getters_of(order.count_path),

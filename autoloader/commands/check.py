@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from autoloader.commands import arguments
 from autoloader.commands.output import write_json
+from autoloader.commands.ranks import add_ranks, ranks_of
 from autoloader.commands.surroundings import check_surroundings
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def add_parser(commands: Any) -> None:
         metavar="FILE",
         help="write what all examples keep, once the check has passed",
     )
+    add_ranks(parser)
     arguments.add_isolation(parser)
     arguments.add_scope(parser, is_timed=False)
     arguments.add_output(parser)
@@ -83,6 +85,7 @@ def request_of(args: argparse.Namespace, source: SourceSpec) -> CheckRequest:
         scope=replace(arguments.scope_of(args), time_limit_s=TIME_LIMIT_S),
         configs=tuple(args.config),
         batch_size=size,
+        ranks=ranks_of(args),
         isolation=args.isolation,
         policy=arguments.policy_of(args),
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from autoloader.commands import arguments
 from autoloader.commands.output import write_json
+from autoloader.commands.ranks import add_ranks, ranks_of
 from autoloader.commands.surroundings import check_surroundings
 from autoloader.commands.turns import add_wait, turn
 from autoloader.errors import UsageError
@@ -48,6 +49,7 @@ def add_parser(commands: Any) -> None:
         metavar="SIZE",
         help="most that a config may take; default: 80 %% of what is left",
     )
+    add_ranks(parser)
     arguments.add_step(parser)
     arguments.add_scope(parser)
     effort = parser.add_argument_group("effort")
@@ -136,6 +138,7 @@ def request_of(args: argparse.Namespace, source: SourceSpec) -> MeasureRequest:
         "scope": arguments.scope_of(args),
         "rounds": rounds,
         "memory_bytes": parse_bytes(args.memory) if args.memory else None,
+        "ranks": ranks_of(args),
         "isolation": args.isolation,
         "policy": arguments.policy_of(args),
     }

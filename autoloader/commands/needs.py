@@ -68,8 +68,7 @@ def _demand(args: argparse.Namespace, target: dict[str, Any]) -> Demand:
     from autoloader.measure.needs import Demand
     from autoloader.values.target import Target
 
-    known_ranks: int = target.get("ranks", 1)
-    ranks = arguments.count("--ranks", args.ranks) or known_ranks
+    ranks = arguments.count("--ranks", args.ranks) or target.get("ranks", 1)
     if args.target is not None:
         rate = Target.parse(args.target).examples_per_s
         if rate is None:
@@ -80,5 +79,4 @@ def _demand(args: argparse.Namespace, target: dict[str, Any]) -> Demand:
     if not isinstance(wanted, (int, float)) or isinstance(wanted, bool):
         msg = f"{args.file} names no rate as its target"
         raise UsageError(msg, hint="--target 20000 names one, for the whole node")
-    # the file's rate is that of one of its ranks
-    return Demand(examples_per_s=wanted * known_ranks, ranks=ranks)
+    return Demand(examples_per_s=wanted, ranks=ranks)  # of all ranks together

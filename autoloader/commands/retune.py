@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from autoloader.commands import arguments, tune
 from autoloader.commands.output import write_json
 from autoloader.commands.places import is_folder, place_for
+from autoloader.commands.ranks import check_same
 from autoloader.commands.repeating import flags_again
 from autoloader.commands.surroundings import check_surroundings
 from autoloader.commands.turns import add_wait, turn
@@ -106,6 +107,7 @@ def _retune(args: argparse.Namespace, changed_exit: int) -> RetuneResult:
     recommendation = load(stands)
     kept, flags = read_request(recommendation, stands)
     baseline = read_baseline(recommendation, stands)
+    check_same(baseline.ranks, getattr(args, "launched", None), args.file)
     out = None if args.out is None else place_for(args.out).absolute()
     if out is None and not args.only_verify:
         check_writable(file, flag="FILE")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from autoloader.commands import arguments
 from autoloader.commands.output import write_json
 from autoloader.commands.places import place_for
+from autoloader.commands.ranks import add_ranks, ranks_of
 from autoloader.commands.repeating import request_section
 from autoloader.commands.surroundings import check_surroundings
 from autoloader.commands.turns import add_wait, turn
@@ -63,9 +64,7 @@ def add_parser(commands: Any) -> None:
     space.add_argument("--prefetch-factor", metavar="LIST", help="default: 2,4")
     space.add_argument("--pin-memory", choices=list(arguments.YES_NO))
     space.add_argument("--persistent-workers", choices=list(arguments.YES_NO))
-    space.add_argument(
-        "--ranks", default="1", metavar="N", help="training processes on this machine"
-    )
+    add_ranks(space)
     arguments.add_scope(parser)
     effort = parser.add_argument_group("effort")
     effort.add_argument("--budget", default="3m", metavar="TIME", help="default: 3m")
@@ -239,7 +238,7 @@ def request_of(args: argparse.Namespace, source: SourceSpec) -> dict[str, Any]:
         "is_exhaustive": args.exhaustive,
         "verify": sys.maxsize if verify == "all" else verify,
         "isolation": args.isolation,
-        "ranks": arguments.count("--ranks", args.ranks),
+        "ranks": ranks_of(args),
         "is_fresh": args.fresh,
         "is_best_effort": args.best_effort,
         "policy": arguments.policy_of(args),

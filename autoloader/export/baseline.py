@@ -94,7 +94,7 @@ def read_baseline(recommendation: Recommendation, path: Path) -> Baseline:
 
 
 def _target(section: Mapping[str, Any], path: Path) -> Target:
-    """Return what is wanted of one rank: a share where it was one, else the rate."""
+    """Return what is wanted, of all ranks: a share where it was one, else the rate."""
     share = section.get("share_of_best")
     found = {
         "share_of_best": share,

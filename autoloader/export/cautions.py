@@ -55,14 +55,14 @@ def cautions_of(evidence: Evidence) -> list[dict[str, Any]]:
         evidence.chosen.num_workers, evidence.machine, ranks=evidence.ranks
     )
     found += _short_search(evidence)
-    if evidence.ranks > 1:
+    if evidence.ranks > 1 and evidence.result.loops is not None:
         found.append(
             {
                 "code": "ranks_not_measured_together",
                 "count": evidence.ranks,
                 "message": (
-                    f"one of {evidence.ranks} ranks was measured, on its CPUs; "
-                    "what ranks share (storage, memory bandwidth) is not shown"
+                    f"the training step ran in one of {evidence.ranks} ranks, on its "
+                    "CPUs; what ranks wait for each other is not shown"
                 ),
                 "hint": None,
             }

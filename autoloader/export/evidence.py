@@ -18,6 +18,7 @@ from autoloader.export.recommendation import SCHEMA, Recommendation
 from autoloader.export.scope_section import rates_in_units, scope_section
 from autoloader.export.step_section import step_section
 from autoloader.measure.intervals import Interval, median, median_of_known
+from autoloader.measure.rank_rates import rank_rates
 from autoloader.measure.throughput import (
     end_s,
     epoch_rate,
@@ -222,12 +223,19 @@ def _measured(evidence: Evidence) -> dict[str, Any]:
         "end_s": median_of_known(map(end_s, readings)),
         "wait_s": _waits(readings),
         **_memory(evidence.result.memory.get(evidence.chosen)),
+        **_ranks(readings),
         "readings": [epoch_rate(item) for item in readings],
         "other_load": {
             name: max((getattr(item, name) for item in readings), default=None)
             for name in ("foreign_cpu", "stolen_cpu", "throttled_cpu")
         },
     }
+
+
+def _ranks(readings: list[Reading]) -> dict[str, Any]:
+    """Return what each rank reached; nothing where there is one training process."""
+    found = rank_rates(readings)
+    return {} if found is None else {"ranks": found.to_dict()}
 
 
 def _waits(readings: list[Reading]) -> dict[str, float] | None:
@@ -246,9 +254,10 @@ def _memory(memory: MemoryReading | None) -> dict[str, Any]:
         return {"peak_memory_bytes": None, "full_queue_was_seen": None}
     return {
         "peak_memory_bytes": memory.peak_bytes,
-        "queued_bytes": memory.queued_bytes,
-        "pinned_bytes": memory.pinned_bytes,
-        "accelerator_bytes": memory.accelerator_bytes,
+        **{
+            name: memory.of_all(name)
+            for name in ("queued_bytes", "pinned_bytes", "accelerator_bytes")
+        },
         "full_queue_was_seen": memory.queue_was_full,
     }
 
@@ -333,7 +342,7 @@ def _limit(evidence: Evidence) -> dict[str, Any] | None:
         facts=evidence.reference.facts,
         cpus=evidence.machine.effective_cpus / evidence.ranks,
         workers=evidence.space.num_workers,
-        machine_cpus=float(evidence.machine.logical_cpus),
+        machine_cpus=evidence.machine.logical_cpus / evidence.ranks,
         hot=evidence.reference.facts.hot,
         step_s=1 / step_rate if step_rate else None,
     )
@@ -368,6 +377,7 @@ def _step(evidence: Evidence) -> dict[str, Any]:
     }
     rates = {
         item.config: median([epoch_rate(reading) for reading in race_readings(item)])
+        / evidence.ranks  # a loop is that of one training process
         for item in evidence.outcomes
         if item.readings
     }

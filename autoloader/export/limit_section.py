@@ -1,18 +1,20 @@
 """The section `limit` of a recommendation: what no setting exceeds here, and why.
 
-Gathers what a study saw; which limit that speaks for is `measure.limits`'.
+Gathers what a study saw; which limit that speaks for is `measure.limits`'. Of several
+ranks it is that of one, on its share of the CPUs, with the others beside it.
 """
 
 from __future__ import annotations
 
-from statistics import median
+from dataclasses import replace
+from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from autoloader.measure.advice import advice_for
 from autoloader.measure.limits import name_limit
 from autoloader.measure.observed import Observed
 from autoloader.measure.stage_costs import stage_costs
-from autoloader.measure.throughput import epoch_rate
+from autoloader.measure.throughput import epoch_rate, ranks_of
 from autoloader.values.outcome import Status
 
 if TYPE_CHECKING:
@@ -93,7 +95,7 @@ def _best_by_workers(measured: Iterable[Outcome]) -> dict[int, tuple[Reading, ..
     """
     best: dict[int, tuple[float, tuple[Reading, ...]]] = {}
     for item in measured:
-        readings = item.raced
+        readings = tuple(map(_of_one, item.raced))
         if not readings:
             continue
         rate = median(map(epoch_rate, readings))
@@ -101,3 +103,16 @@ def _best_by_workers(measured: Iterable[Outcome]) -> dict[int, tuple[Reading, ..
         if known is None or rate > known[0]:
             best[item.config.num_workers] = (rate, readings)
     return {workers: found for workers, (_, found) in best.items()}
+
+
+def _of_one(reading: Reading) -> Reading:
+    """Return the reading of one training process, with its part of what others took."""
+    ranks = ranks_of(reading)
+    if len(ranks) == 1:
+        return reading
+    return replace(
+        ranks[0],
+        own_cpu=fmean(item.own_cpu for item in ranks),
+        foreign_cpu=reading.foreign_cpu / len(ranks),
+        stolen_cpu=reading.stolen_cpu / len(ranks),
+    )

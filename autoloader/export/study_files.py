@@ -18,6 +18,7 @@ from autoloader.measure.throughput import (
     end_s,
     epoch_rate,
     first_batch_s,
+    ranks_of,
     steady_rate,
     wait_percentiles,
     warm_s,
@@ -167,8 +168,8 @@ def figures_of(reading: Reading) -> dict[str, Any]:
         "wait_p50_s": None if waits is None else waits.p50_s,
         "wait_p99_s": None if waits is None else waits.p99_s,
         "wait_max_s": None if waits is None else waits.max_s,
-        "batches": len(reading.counts),
-        "examples": sum(reading.counts),
+        "batches": sum(len(item.counts) for item in ranks_of(reading)),
+        "examples": sum(sum(item.counts) for item in ranks_of(reading)),
         "epochs": len(reading.epoch_ends_s),
     }
 
@@ -294,13 +295,12 @@ def _entry(
     return trials[number], (value_of(Reading, data["reading"], place="reading"),)
 
 
-def _check_figures(taken: Taken) -> None:
-    """Check that a row can be worked out, and holds no more than a table's cell.
+def _check_arrivals(reading: Reading) -> None:
+    """Check that the batches of one training process belong together.
 
     Raises:
-        StoredFileError: its numbers contradict each other, or one is too large.
+        StoredFileError: its numbers contradict each other.
     """
-    reading = taken.reading
     batches, counts = len(reading.arrivals_s), len(reading.counts)
     if batches != counts:
         msg = f"reading.counts must have {batches} items, as arrivals_s, got {counts}"
@@ -312,6 +312,16 @@ def _check_figures(taken: Taken) -> None:
     if min(reading.counts, default=0) < 0:
         msg = f"reading.counts must be at least 0, got {shown(min(reading.counts))}"
         raise StoredFileError(msg)
+
+
+def _check_figures(taken: Taken) -> None:
+    """Check that a row can be worked out, and holds no more than a table's cell.
+
+    Raises:
+        StoredFileError: its numbers contradict each other, or one is too large.
+    """
+    for reading in ranks_of(taken.reading):
+        _check_arrivals(reading)
     try:
         cells = taken.to_dict()
     except (ArithmeticError, LookupError) as exc:

@@ -28,5 +28,11 @@ def is_spoiled(reading: Reading | StepReading, cpus: float) -> bool:
         cpus: logical CPUs of the machine.
     """
     taken = taken_cpu(reading)
-    idle = cpus - reading.own_cpu - taken
+    idle = cpus - _own_cpu(reading) - taken
     return taken > BUSY_SHARE * cpus and idle < IDLE_SHARE * cpus
+
+
+def _own_cpu(reading: Reading | StepReading) -> float:
+    """Return the CPU seconds a second of the pass, of all its ranks."""
+    others = reading.others if isinstance(reading, Reading) else ()
+    return reading.own_cpu + sum(item.own_cpu for item in others)

@@ -1,18 +1,22 @@
 """Rates and waits of one timed pass, worked out of the arrivals of its batches.
 
-Pure functions of a `Reading`: no clock and no process belongs here, and nothing that
-compares one reading with another (`measure.intervals`, `search`).
+Of several ranks, rates add up and gaps are those of all; what a rank waits for once,
+its first batch or the end, is that of the slowest. Pure functions of a `Reading`: no
+clock and no process belongs here, and nothing that compares one reading with another
+(`measure.intervals`, `search`).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
+from autoloader.values.ranks import share_of
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from autoloader.values.outcome import Reading
 
@@ -36,6 +40,13 @@ class Waits:
         return {"p50_s": self.p50_s, "p99_s": self.p99_s, "max_s": self.max_s}
 
 
+def ranks_of(reading: Reading) -> tuple[Reading, ...]:
+    """Return the pass as each rank read it; the reading itself where there is one."""
+    if not reading.others:
+        return (reading,)
+    return (replace(reading, others=()), *reading.others)
+
+
 def steady_rate(reading: Reading) -> float:
     """Return the examples a second of the steady window.
 
@@ -45,6 +56,8 @@ def steady_rate(reading: Reading) -> float:
     ended within the warm-up by all its batches from the start, which is too low rather
     than too high. Without a batch the rate is 0.
     """
+    if reading.others:
+        return sum(map(steady_rate, ranks_of(reading)))
     windows = _steady_windows(reading)
     examples = sum(sum(reading.counts[part.start : part.stop]) for part in windows)
     if not examples:
@@ -53,7 +66,10 @@ def steady_rate(reading: Reading) -> float:
 
 
 def steady_window_s(reading: Reading) -> float:
-    """Return the seconds of the steady window, or of all of them; 0 without a batch."""
+    """Return the seconds of the steady window, or of all of them; 0 without a batch.
+
+    Of several ranks, those of the first.
+    """
     return sum(
         reading.arrivals_s[part.stop - 1] - part.begin_s
         for part in _steady_windows(reading)
@@ -80,6 +96,10 @@ def epoch_rate(reading: Reading, epoch_examples: int | None = None) -> float:
         reading: a timed pass.
         epoch_examples: N; None takes the length that the reading names.
     """
+    if reading.others:
+        ranks = ranks_of(reading)
+        each = None if epoch_examples is None else share_of(epoch_examples, len(ranks))
+        return sum(epoch_rate(item, each) for item in ranks)
     wanted = reading.epoch_examples if epoch_examples is None else epoch_examples
     if wanted is None:
         return steady_rate(reading)
@@ -96,6 +116,8 @@ def epoch_rate(reading: Reading, epoch_examples: int | None = None) -> float:
 
 def first_batch_s(reading: Reading) -> float | None:
     """Return the seconds from `iter(loader)` to the first batch; None without one."""
+    if reading.others:
+        return _longest(map(first_batch_s, ranks_of(reading)))
     return reading.arrivals_s[0] if reading.arrivals_s else None
 
 
@@ -104,6 +126,8 @@ def warm_s(reading: Reading) -> float | None:
 
     None where the pass ended before.
     """
+    if reading.others:
+        return _longest(map(warm_s, ranks_of(reading)))
     last = reading.warm_batches - 1
     if not 0 <= last < len(reading.arrivals_s):
         return None
@@ -115,6 +139,8 @@ def end_s(reading: Reading) -> float | None:
 
     The mean over whole epochs, where such were read. None without a batch.
     """
+    if reading.others:
+        return _longest(map(end_s, ranks_of(reading)))
     found = [
         epoch.end_s - reading.arrivals_s[epoch.stop - 1]
         for epoch in _epochs(reading)
@@ -131,9 +157,10 @@ def gaps_s(reading: Reading) -> tuple[float, ...]:
     steady window are taken whole, the wait for the first batch included.
     """
     gaps: list[float] = []
-    for part in _steady_windows(reading):
-        arrivals = (part.begin_s, *reading.arrivals_s[part.start : part.stop])
-        gaps += [after - before for before, after in pairwise(arrivals)]
+    for item in ranks_of(reading):
+        for part in _steady_windows(item):
+            arrivals = (part.begin_s, *item.arrivals_s[part.start : part.stop])
+            gaps += [after - before for before, after in pairwise(arrivals)]
     return tuple(sorted(gaps))
 
 
@@ -145,6 +172,12 @@ def wait_percentiles(reading: Reading) -> Waits | None:
     return Waits(
         p50_s=_quantile(gaps, 0.50), p99_s=_quantile(gaps, 0.99), max_s=gaps[-1]
     )
+
+
+def _longest(found: Iterable[float | None]) -> float | None:
+    """Return the longest of all; None where one of them is not known."""
+    known = list(found)
+    return None if None in known else max(item for item in known if item is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from autoloader.report import sentences
 from autoloader.report.failed import FailedTrial
 from autoloader.report.limit_words import advice_words, limit_words
+from autoloader.report.rank_words import rank_words
 from autoloader.report.rows import ConfigRow, rows_of
 from autoloader.report.scope_words import scope_words
 from autoloader.values.outcome import Status
@@ -74,6 +75,8 @@ class TuneReport:
     """How the race went; None where there was none."""
     file: str
     """What was written, or why nothing was."""
+    ranks: str | None
+    """What several ranks reached; None where there is one training process."""
     limit: str | None
     """What limits, and what no setting exceeds; None: nothing was seen."""
     advice: tuple[str, ...]
@@ -96,6 +99,8 @@ class TuneReport:
     """Section of the recommendation file; None where nothing was found."""
     limit_section: dict[str, Any] | None
     """Section of the recommendation file; None where nothing was seen."""
+    ranks_section: dict[str, Any] | None
+    """The same as in the recommendation file."""
     verified: dict[str, Any] | None
     """Section of the recommendation file; None where nothing was verified."""
     scope: dict[str, Any] | None
@@ -137,6 +142,8 @@ class TuneReport:
             passed_over=result.passed_over,
             race=sentences.race(result),
             file=sentences.file(result),
+            ranks=rank_words((found.get("measured") or {}).get("ranks")),
+            ranks_section=(found.get("measured") or {}).get("ranks"),
             limit=limit_words(found.get("limit")),
             advice=advice_words(found.get("limit")),
             limit_section=found.get("limit"),
@@ -169,6 +176,7 @@ class TuneReport:
             "target": self.target,
             "cautions": [caution.to_dict() for caution in self.cautions],
             "configs": [row.to_dict() for row in self.rows],
+            **({} if self.ranks_section is None else {"ranks": self.ranks_section}),
             "verified": self.verified,
             "limit": self.limit_section,
             **({} if self.pinning is None else {"pinning": self.pinning}),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from autoloader.export.scope_section import rates_in_units
 from autoloader.export.study_files import figures_of
 from autoloader.measure.intervals import Interval, median
+from autoloader.measure.rank_rates import RankRates, rank_rates
 from autoloader.measure.throughput import (
     Waits,
     end_s,
@@ -63,6 +64,8 @@ class MeasureRow:
     """Seconds that the loop waited for a batch: medians, and the longest of all."""
     memory: MemoryReading | None
     """Memory of all its processes; None where it was not weighed."""
+    ranks: RankRates | None
+    """Rates of each rank; None: there is one training process."""
     readings: tuple[Reading, ...]
     """Everything that was read, in order."""
 
@@ -84,15 +87,16 @@ class MeasureRow:
             "rates": self.rates,
             "relative_to_baseline": _interval(self.relative),
             "steady_rate": _interval(self.steady),
+            **({} if self.ranks is None else {"ranks": self.ranks.to_dict()}),
             "first_batch_s": self.first_batch_s,
             "wait_s": None if waits is None else waits.to_dict(),
             "end_s": self.end_s,
             "peak_memory_bytes": None if memory is None else memory.peak_bytes,
             "full_queue_was_seen": None if memory is None else memory.queue_was_full,
-            "queued_bytes": None if memory is None else memory.queued_bytes,
-            "resident_bytes": None if memory is None else memory.resident_bytes,
-            "pinned_bytes": None if memory is None else memory.pinned_bytes,
-            "accelerator_bytes": None if memory is None else memory.accelerator_bytes,
+            "queued_bytes": _of_all(memory, "queued_bytes"),
+            "resident_bytes": _of_all(memory, "resident_bytes"),
+            "pinned_bytes": _of_all(memory, "pinned_bytes"),
+            "accelerator_bytes": _of_all(memory, "accelerator_bytes"),
             "readings": [
                 {**reading.to_dict(), **figures_of(reading)}
                 for reading in self.readings
@@ -137,6 +141,7 @@ def _row(result: MeasureResult, item: Measured, baseline: str | None) -> Measure
         end_s=_median([end_s(reading) for reading in counted]),
         waits=_waits(counted),
         memory=item.outcome.memory,
+        ranks=rank_rates(counted),
         readings=item.readings,
     )
 
@@ -168,6 +173,10 @@ def _waits(readings: Sequence[Reading]) -> Waits | None:
         p99_s=median([item.p99_s for item in found]),
         max_s=max(item.max_s for item in found),
     )
+
+
+def _of_all(memory: MemoryReading | None, name: str) -> int | None:
+    return None if memory is None else memory.of_all(name)
 
 
 def _interval(interval: Interval | None) -> dict[str, float | None] | None:

@@ -16,6 +16,7 @@ from autoloader.report import sentences
 from autoloader.report.cleaning import clean
 from autoloader.report.loop_rows import loops_table, step_words
 from autoloader.report.measure import multiple
+from autoloader.report.rank_words import rank_words
 from autoloader.report.table import labelled, with_hint
 from autoloader.search.comparison import PairVerdict
 from autoloader.units import format_bytes, format_rate
@@ -188,12 +189,21 @@ def _failed(report: MeasureReport) -> Iterator[tuple[Text, Text]]:
         yield Text(sentences.FATES[trial.status], style="bad"), said
 
 
+def _of_ranks(report: MeasureReport) -> Iterator[tuple[str, str | None]]:
+    """Yield what each config's ranks reached; nothing of one training process."""
+    for row in report.rows:
+        if row.ranks is not None:
+            said = rank_words(row.ranks.to_dict())
+            yield "ranks", f"{row.name}: {said}"
+
+
 def _facts(report: MeasureReport) -> Iterator[tuple[Text, Text]]:
     step = () if report.step is None else step_words(report.step)
     facts = (
         ("sure", report.certainty),
         *step,
         ("data", report.data),
+        *_of_ranks(report),
         ("rounds", report.rounds),
         ("units", report.units),
         ("scope", report.scope),

@@ -14,6 +14,7 @@ from autoloader.report.data import ReportedCaution
 from autoloader.report.failed import FailedTrial
 from autoloader.report.file_rows import config_in, rows_in_file
 from autoloader.report.limit_words import advice_words, limit_words
+from autoloader.report.rank_words import rank_words
 from autoloader.report.rows import ConfigRow, named_configs, rows_for
 from autoloader.report.scope_words import scope_words, section_words
 from autoloader.report.study import ReportState, Sources, StudyReport
@@ -249,6 +250,12 @@ class _Maker:
                     ),
                 ),
             )
+        said = self._part(
+            "measured",
+            lambda: rank_words((data.get("measured") or {}).get("ranks")),
+        )
+        if said is not None:
+            yield "ranks", said
         scope = self._part("scope", self._scope)
         if scope is not None:
             yield "scope", scope

@@ -179,6 +179,7 @@ def _facts(report: TuneReport) -> RenderableType:
         ("speed", report.bound),
         *step,
         *pinning,
+        ("ranks", report.ranks),
         ("data", report.verification),
         ("scope", report.scope_words),
         ("search", report.search),

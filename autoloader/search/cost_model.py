@@ -65,17 +65,34 @@ class CostModel:
     """CPUs that the loader may use."""
     epoch_examples: int | None
     """Examples of an epoch; None where it has no known end."""
+    at_once: int = 1
+    """Loaders that run side by side, whose rates add up."""
 
     @classmethod
     def of(
-        cls, facts: DatasetFacts, scope: Scope, machine: Machine, ranks: int = 1
+        cls,
+        facts: DatasetFacts,
+        scope: Scope,
+        machine: Machine,
+        ranks: int = 1,
+        *,
+        at_once: int = 1,
     ) -> CostModel:
-        """Return the model of a dataset on a machine."""
+        """Return the model of a dataset on a machine.
+
+        Args:
+            facts: costs of an example.
+            scope: what one loader reads.
+            machine: where it runs.
+            ranks: training processes that share its CPUs.
+            at_once: those of them whose rates count together.
+        """
         return cls(
             example_s=max(facts.example_s, LEAST_S),
             example_cpu_s=max(min(facts.example_cpu_s, facts.example_s), LEAST_S),
             cpus=max(machine.effective_cpus / ranks, 0.1),
             epoch_examples=scope.epoch_examples,
+            at_once=at_once,
         )
 
     def examples_per_s(self, config: LoaderConfig) -> float:
@@ -86,7 +103,7 @@ class CostModel:
     @property
     def ceiling_examples_per_s(self) -> float:
         """Rate at which the CPUs are used up, were nothing else shared."""
-        return self.cpus / self.example_cpu_s
+        return self.at_once * self.cpus / self.example_cpu_s
 
     def error(self, readings: Mapping[LoaderConfig, Sequence[float]]) -> float | None:
         """Return how far predictions were off, as a factor less 1; None: nothing read.
@@ -117,7 +134,7 @@ class CostModel:
         at_once = np.maximum(workers, 1.0)
         serial, ceiling, decline = (unknowns[:, [place]] for place in range(3))
         wanted = serial * (workers > 0) + np.log(at_once / self.example_s)
-        most = ceiling + math.log(self.ceiling_examples_per_s)
+        most = ceiling + math.log(self.cpus / self.example_cpu_s)
         bent = -np.logaddexp(-KNEE * wanted, -KNEE * most) / KNEE
         rates: NDArray[np.float64] = np.where(workers > 0, bent, wanted)
         beyond = np.maximum(wanted - most, 0.0) / math.log(2)
@@ -126,10 +143,10 @@ class CostModel:
             [0.0 if config.persistent_workers else START_S for config in configs]
         )
         if self.epoch_examples is None:
-            return rates
+            return rates + math.log(self.at_once)
         epoch_s = self.epoch_examples / np.exp(rates)
         rates -= np.log1p(started * workers / np.maximum(epoch_s, LEAST_S))
-        return rates
+        return rates + math.log(self.at_once)
 
 
 def unknowns() -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -84,7 +84,10 @@ class Lessons:
     def _process_bytes(self) -> float:
         """Return the most that a process took beside its batches; 0: none weighed."""
         beside = [
-            (item.memory.peak_bytes - need_of(item.config, self.facts).total_bytes)
+            (
+                item.memory.peak_bytes / (1 + len(item.memory.others))
+                - need_of(item.config, self.facts).total_bytes
+            )
             / (item.config.num_workers + 1)
             for item in self.outcomes
             if item.memory is not None

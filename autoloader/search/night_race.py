@@ -93,7 +93,7 @@ class NightRace:
         if too_large is not None:
             return too_large
         wanted = self.baseline.verified or GATE_EXAMPLES
-        examples = min(wanted, scope.examples)
+        examples = min(wanted, scope.examples * self.stopwatch.at_once)
         return self.stopwatch.runner.gate(stored, examples=examples)
 
     @property

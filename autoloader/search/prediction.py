@@ -53,6 +53,15 @@ class Need:
         """All of it."""
         return self.queued_bytes + self.held_bytes + self.making_bytes
 
+    def times(self, ranks: int) -> Need:
+        """Return what so many loaders need at once."""
+        return Need(
+            queued_bytes=self.queued_bytes * ranks,
+            held_bytes=self.held_bytes * ranks,
+            making_bytes=self.making_bytes * ranks,
+            shared_bytes=self.shared_bytes * ranks,
+        )
+
 
 def need_of(config: LoaderConfig, facts: DatasetFacts) -> Need:
     """Return the bytes that a config's batches need.
@@ -115,6 +124,7 @@ def cannot_fit(
     machine: Machine,
     memory_bytes: int | None,
     shm_free_bytes: Callable[[], int | None] | None = None,
+    ranks: int = 1,
 ) -> Failure | None:
     """Return why a config must not be tried, or None where its batches fit.
 
@@ -125,11 +135,12 @@ def cannot_fit(
         memory_bytes: budget for all processes; None: no limit.
         shm_free_bytes: tells the room in `/dev/shm` now (`shm_free_now`); None: it is
             as the machine says.
+        ranks: training processes that run it at once, and share memory and room.
     """
-    need = need_of(config, facts)
+    need = need_of(config, facts).times(ranks)
     if config.num_workers:
         room = machine.shm_free_bytes if shm_free_bytes is None else shm_free_bytes()
-        failure = _shared_memory(config, need, room) or _descriptors(
+        failure = _shared_memory(config, need, room, ranks) or _descriptors(
             config, facts, machine.open_files_limit
         )
         if failure is not None:
@@ -138,7 +149,7 @@ def cannot_fit(
         return None
     batches = (
         f"{_in_flight(config)}, one in use and the examples of "
-        f"{config.num_workers or 1} more"
+        f"{config.num_workers or 1} more{_of_each(ranks)}"
     )
     return Failure(
         kind="out_of_memory",
@@ -157,8 +168,12 @@ def _in_flight(config: LoaderConfig) -> str:
     return f"{config.num_workers} workers x {config.prefetch_factor} batches in flight"
 
 
+def _of_each(ranks: int) -> str:
+    return "" if ranks == 1 else f" in each of {ranks} ranks"
+
+
 def _shared_memory(
-    config: LoaderConfig, need: Need, room: int | None
+    config: LoaderConfig, need: Need, room: int | None, ranks: int
 ) -> Failure | None:
     if room is None or need.shared_bytes <= room:
         return None
@@ -166,7 +181,7 @@ def _shared_memory(
         kind="shared_memory_full",
         phase="prediction",
         message=(
-            f"{_in_flight(config)} and one in use need "
+            f"{_in_flight(config)} and one in use{_of_each(ranks)} need "
             f"{format_bytes(need.shared_bytes)} of shared memory, "
             f"{format_bytes(room)} are free"
         ),

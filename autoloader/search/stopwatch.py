@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from autoloader.measure.noise import is_spoiled
 from autoloader.measure.planning import is_too_short, plan_pass
+from autoloader.measure.throughput import ranks_of
 from autoloader.search.prediction import shm_free_now
 from autoloader.values.outcome import Failure
 
@@ -48,6 +49,8 @@ class Stopwatch:
     """Seconds that a pass should not exceed."""
     ranks: int = 1
     """Training processes that share the CPUs."""
+    at_once: int = 1
+    """Those of them that the runner runs, whose memory and rates add up."""
     shm_free_bytes: Callable[[], int | None] = shm_free_now
     """Tells the room in `/dev/shm` now; None where there is none. Asked before each
     trial: in a long study, others may fill it."""
@@ -63,7 +66,7 @@ class Stopwatch:
         """Take over what earlier readings tell of how long passes take."""
         for outcome in outcomes:
             if outcome.readings:
-                self._known[outcome.config] = outcome.readings[-1]
+                self._known[outcome.config] = ranks_of(outcome.readings[-1])[0]
 
     def take(
         self, config: LoaderConfig, *, verdict: Verdict, purpose: str
@@ -119,7 +122,7 @@ class Stopwatch:
         )
         found = self.runner.time(config, verdict=verdict, purpose=purpose, plan=plan)
         if not isinstance(found, Failure):
-            self._known[config] = found
+            self._known[config] = ranks_of(found)[0]
         return found
 
     def _may_be_longer(self, reading: Reading) -> bool:

@@ -93,6 +93,7 @@ def unfit(
         machine=stopwatch.machine,
         memory_bytes=memory_bytes,
         shm_free_bytes=stopwatch.shm_free_bytes,
+        ranks=stopwatch.at_once,
     )
 
 
@@ -144,7 +145,7 @@ class _Passes:
             return False
         processes = (self.config.num_workers + 1) * PROCESS_BYTES
         batches = need_of(self.config, self.stopwatch.facts).total_bytes
-        return 2 * (processes + batches) > self.memory_bytes
+        return 2 * self.stopwatch.at_once * (processes + batches) > self.memory_bytes
 
 
 def filling_time_s(config: LoaderConfig, stopwatch: Stopwatch) -> float:

@@ -40,7 +40,7 @@ SOCKET_BYTES = 107
 _RANDOM_LETTERS = 8
 """Letters that `tempfile` adds to a name."""
 
-_BELOW_BYTES = len("/123456/torch-shm-dir-123456/manager.sock")
+_BELOW_BYTES = len("/r99/123456/torch-shm-dir-123456/manager.sock")
 """Longest path below a temporary folder: a pass, and a socket of PyTorch's in it."""
 
 KILL_PATIENCE_S = 5.0

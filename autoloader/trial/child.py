@@ -23,6 +23,7 @@ from autoloader.trial.watchdog import Patience, Watchdog
 from autoloader.values.job import CHILD_VARIABLE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 TICK_S = 0.2
@@ -58,12 +59,20 @@ class Child:
         role: `host` or `reference`.
         logs: folder for what it prints.
         tmp: short path that becomes its TMPDIR.
+        more: variables that its environment has beside ours.
 
     Raises:
         OSError: no process can be started, or its logs not be made.
     """
 
-    def __init__(self, role: str, *, logs: Path, tmp: Path) -> None:
+    def __init__(
+        self,
+        role: str,
+        *,
+        logs: Path,
+        tmp: Path,
+        more: Mapping[str, str] | None = None,
+    ) -> None:
         self.logs = logs
         orders_read, self._orders = os.pipe()
         try:
@@ -80,6 +89,7 @@ class Child:
         ]  # fmt: skip
         environment = {
             **os.environ,
+            **(more or {}),
             "TMPDIR": str(tmp),
             "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
             CHILD_VARIABLE: "1",

@@ -21,7 +21,9 @@ from autoloader.values.outcome import Failure
 
 if TYPE_CHECKING:
     from autoloader.trial.aftercare import SessionBook
+    from autoloader.trial.child import Tick
     from autoloader.values.job import PassOrder, Reference
+    from autoloader.values.ranks import RankPlace
     from autoloader.values.scope import SourceSpec
 
 Isolation = Literal["auto", "fork", "fresh"]
@@ -63,6 +65,10 @@ class HostKeeper:
         self._patience = patience_with_reading(
             usual_s=OPEN_STALL_S, hang_after_s=hang_after_s
         )
+        self.place: RankPlace | None = None
+        """Rank that the host stands for; None: there is one training process."""
+        self.on_wait: Tick | None = None
+        """Told stage and count while a host starts; None: nobody is."""
         self._host: Child | None = None
         self._board: StageBoard | None = None
         self.why_fresh = "--isolation fresh" if isolation == "fresh" else None
@@ -114,7 +120,8 @@ class HostKeeper:
         for path in (logs, tmp):
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._board = StageBoard.create(logs / "stage")
-        self._host = Child("host", logs=logs, tmp=tmp)
+        more = None if self.place is None else self.place.environment()
+        self._host = Child("host", logs=logs, tmp=tmp, more=more)
         self._book.note(self._host.pid)
         return self._host, self._board
 
@@ -143,7 +150,7 @@ class HostKeeper:
         self, host: Child, board: StageBoard, order: PassOrder, logs: Path
     ) -> Child | Failure:
         try:
-            message = host.answer(board, patience=self._patience)
+            message = host.answer(board, patience=self._patience, on_tick=self.on_wait)
         except ChildDied as exc:
             failure = death(
                 exc.code, order, logs, board, who="host", kind="start_failed"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import resource
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,24 +50,42 @@ def needs_shares(scope: Scope, config: LoaderConfig, answer: Mapping[str, Any]) 
     return stream.keeps_order and (answer["was_cut"] or not stream.is_complete)
 
 
-def verdict_of(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gated:
+    """What a gate pass brought, before anything is judged."""
+
+    order: PassOrder
+    """What was asked for."""
+    logs: Path
+    """Folder with the pass's ledger."""
+    answer: Mapping[str, Any]
+    """What the pass told."""
+    shares: Sequence[Shares] | None
+    """Beginning of each worker's share of a cut stream, for each epoch that has a
+    reference of its own; None: not read."""
+
+    def verdict(self, reference: Reference) -> Verdict:
+        """Return the verdict on the pass, held against what is right."""
+        arrived = ArrivalLedger.read(self.logs)
+        return judged(reference, self.order, arrived, self.answer, self.shares)
+
+
+def judged(
     reference: Reference,
     order: PassOrder,
-    logs: Path,
+    arrived: ArrivalLedger,
     answer: Mapping[str, Any],
     shares: Sequence[Shares] | None,
 ) -> Verdict:
-    """Return the verdict on a gate pass.
+    """Return the verdict on what arrived.
 
     Args:
         reference: what is right.
         order: what was asked for.
-        logs: folder with the pass's ledger.
+        arrived: what reached the training process.
         answer: what the pass told.
-        shares: beginning of each worker's share of a cut stream, for each epoch that
-            has a reference of its own; None: not read.
+        shares: as `Gated` has them.
     """
-    arrived = ArrivalLedger.read(logs)
     if reference.scope.stream is None:
         verdict = _of_list(reference, order, arrived, answer)
     else:
@@ -95,7 +113,7 @@ def _of_randomness(
     by_worker = {int(worker): digests for worker, digests in told["by_worker"]}
     epochs: Sequence[Mapping[Any, int]] = told["epochs"]
     if reference.scope.stream is None and len(epochs) > 1:
-        expected = _asked_list(reference, order)
+        expected = asked_list(reference, order)
         lengths = expected.lengths()
         epochs = [
             by_entry(kept, lengths, positions)
@@ -117,12 +135,12 @@ def _of_list(
     folder, scope = Path(reference.folder), reference.scope
     right = read_references(folder, epochs_differ=scope.epochs_differ)
     expected = replace(
-        _asked_list(reference, order),
+        asked_list(reference, order),
         moved_offsets=tuple(answer["moved_offsets"]),
         collated_otherwise=tuple(answer["collated_otherwise"]),
     )
 
-    def judged(references: Sequence[ReferenceLedger]) -> Verdict:
+    def held(references: Sequence[ReferenceLedger]) -> Verdict:
         return judge(
             references,
             arrived,
@@ -131,14 +149,14 @@ def _of_list(
             batch_bytes=answer["batch_bytes"],
         )
 
-    verdict = judged(right)
-    if verdict.passed or len(right) == 1 or not judged(right[:1]).passed:
+    verdict = held(right)
+    if verdict.passed or len(right) == 1 or not held(right[:1]).passed:
         return verdict
     findings = [replace(finding, hint=STALE) for finding in verdict.findings]
     return replace(verdict, findings=tuple(findings))
 
 
-def _asked_list(reference: Reference, order: PassOrder) -> Expectation:
+def asked_list(reference: Reference, order: PassOrder) -> Expectation:
     """Return what a pass over a list was asked to deliver, whatever it told."""
     scope, listed = reference.scope, ScopeList.read(Path(reference.folder))
     size = order.config.batch_size or 1
@@ -175,7 +193,7 @@ def _of_stream(
     folder, scope = Path(reference.folder), reference.scope
     right = read_references(folder, epochs_differ=scope.epochs_differ)
 
-    def judged(epoch: int, ledger: ArrivalLedger, epochs: int) -> Verdict:
+    def held(epoch: int, ledger: ArrivalLedger, epochs: int) -> Verdict:
         listed = ScopeList.read(later_folder(folder) if epoch else folder)
         expected = StreamExpectation(
             ids=listed.ids,
@@ -188,6 +206,7 @@ def _of_stream(
             in_order=answer["in_order"],
             was_cut=answer["was_cut"],
             declared=stream.declared,
+            ranks=max(1, len(reference.of_ranks)),
             shares=None if shares is None else shares[epoch],
             moved_offsets=tuple(answer["moved_offsets"]),
         )
@@ -200,10 +219,10 @@ def _of_stream(
         )
 
     if len(right) == 1:
-        return judged(0, arrived, order.epochs)
+        return held(0, arrived, order.epochs)
     verdict = merged(
         [
-            judged(epoch, of_epoch(arrived, epoch), epochs=1)
+            held(epoch, of_epoch(arrived, epoch), epochs=1)
             for epoch in range(order.epochs)
         ]
     )
@@ -224,7 +243,7 @@ def _padding_findings(
         return []
     ids: list[Any] = []
     if reference.scope.stream is None:
-        expected = _asked_list(reference, order)
+        expected = asked_list(reference, order)
         lists = [expected.lists(epoch) for epoch in range(expected.epochs)]
         ids = [
             expected.ids[place]

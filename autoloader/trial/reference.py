@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from autoloader.values.ranks import RankPlace
+
 STALL_S = 300.0
 """Longest time without progress: imports over a network take minutes, and so does the
 next shard of a store. Once examples come, their own pace may tell that it is longer."""
@@ -47,6 +49,7 @@ def read_reference(
     tmp: Path,
     hang_after_s: float | None = None,
     on_tick: Tick | None = None,
+    place: RankPlace | None = None,
 ) -> Reference:
     """Return what one process reads: the data that every config must deliver.
 
@@ -56,6 +59,8 @@ def read_reference(
         tmp: short path that becomes its TMPDIR.
         hang_after_s: what the user says; None: nothing.
         on_tick: told stage and count.
+        place: of the rank that it stands for, or of the one that has all; None: there
+            are no ranks.
 
     Raises:
         UsageError: the SPEC names no dataset, or a flag does not fit it.
@@ -66,7 +71,8 @@ def read_reference(
     begun = time.monotonic()
     with refusals_named(logs):
         board = StageBoard.create(logs / "stage")
-        child = Child("reference", logs=logs, tmp=tmp)
+        more = None if place is None else place.environment()
+        child = Child("reference", logs=logs, tmp=tmp, more=more)
     try:
         child.order({"order": order.to_dict(), "board": str(logs / "stage")})
         patience = patience_with_reading(usual_s=STALL_S, hang_after_s=hang_after_s)

@@ -29,7 +29,7 @@ from autoloader.trial.child import ChildDied, ChildTooLarge, Tick
 from autoloader.trial.explaining import explained, hung, read_suspects
 from autoloader.trial.guard import MemoryGuard, kernel_kills, named_by_kernel
 from autoloader.trial.hosting import HostKeeper, Isolation
-from autoloader.trial.judging import Shares, needs_shares, verdict_of
+from autoloader.trial.judging import Gated, Shares, needs_shares
 from autoloader.trial.logs import death, last_number, stopped, tidy, who_is
 from autoloader.trial.readings import ceiling_of, memory_of, reading_of
 from autoloader.trial.reference import error_of
@@ -147,6 +147,13 @@ class ProcessRunner:
 
     def gate(self, config: LoaderConfig, *, examples: int) -> Verdict | Failure:
         """Compare what `config` delivers over two epochs with the reference."""
+        found = self.read_gate(config, examples=examples)
+        if isinstance(found, Failure):
+            return found
+        return self._settled(found.verdict(self._reference), found.logs)
+
+    def read_gate(self, config: LoaderConfig, *, examples: int) -> Gated | Failure:
+        """Read what `config` delivers over two epochs; judge nothing."""
         order, logs = self._order("gate", config, examples=examples)
         answer = self._run(order, logs)
         if isinstance(answer, Failure):
@@ -159,9 +166,7 @@ class ProcessRunner:
                 if isinstance(found, Failure):
                     return found
                 shares.append(found)
-        return self._settled(
-            verdict_of(self._reference, order, logs, answer, shares), logs
-        )
+        return Gated(order=order, logs=logs, answer=answer, shares=shares)
 
     def _shares(
         self, config: LoaderConfig, examples: int, epoch: int

@@ -37,6 +37,8 @@ class ReferenceOrder(Stored):
     """Whether functions that carry the reading are looked for, once all was read."""
     step: str | None = None
     """SPEC of the training step, which must be there; None: there is none."""
+    ranks: int = 1
+    """Training processes that share the scope; each one's list is written as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +98,8 @@ class PassOrder(Stored):
     """Seconds that the step alone is run for at most (consumer); None: no limit."""
     in_process: bool = False
     """Whether the host runs the pass itself instead of forking for it."""
+    meeting: str | None = None
+    """Folder in which the ranks of this pass meet; None: there is one process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +115,15 @@ class Reference:
     """What all examples that were read keep; None: a replay, which read none."""
     cautions: tuple[Finding, ...] = ()
     """What is worth knowing of the dataset itself."""
+    of_ranks: "tuple[Reference, ...]" = ()
+    """What each of several training processes has to read of it; empty: there is one,
+    which reads all."""
+
+
+def scope_of_one(reference: Reference) -> Scope:
+    """Return what one training process reads: a share where there are several."""
+    ranks = reference.of_ranks
+    return ranks[0].scope if ranks else reference.scope
 
 
 class TrialRunner(Protocol):

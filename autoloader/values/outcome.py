@@ -104,6 +104,8 @@ class Failure(Stored):
     """Name of the signal that ended it."""
     log: str | None = None
     """Folder with what the processes printed."""
+    rank: int | None = None
+    """Training process that it ended; None: there is one."""
     of_accelerator: bool = False
     """Whether it was the accelerator's memory that ran out, not the machine's."""
 
@@ -167,6 +169,9 @@ class Reading(Stored):
     """Why another reading was taken at once that stands for this one; None: it counts.
     `too_short`: its window was shorter than what can be timed; `spoiled`: others took
     the machine meanwhile."""
+    others: "tuple[Reading, ...]" = ()
+    """The same pass as ranks 1, 2, ... read it; all other fields are those of rank 0.
+    Empty: there is one training process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,11 +197,20 @@ class MemoryReading(Stored):
     """Most page-locked memory of the trial; None where nothing was pinned."""
     accelerator_bytes: int | None = None
     """Most memory on the accelerator that PyTorch held; None where there is none."""
+    others: "tuple[MemoryReading, ...]" = ()
+    """What ranks 1, 2, ... took; all other fields are those of rank 0. Empty: there is
+    one training process."""
 
     @property
     def peak_bytes(self) -> int:
-        """Largest value seen."""
-        return max(self.full_queue_bytes, *self.epoch_end_bytes, 0)
+        """Largest value seen, of all ranks together."""
+        own = max(self.full_queue_bytes, *self.epoch_end_bytes, 0)
+        return own + sum(item.peak_bytes for item in self.others)
+
+    def of_all(self, name: str) -> int | None:
+        """Return a field summed over all ranks; None where one of them lacks it."""
+        found = [getattr(item, name) for item in (self, *self.others)]
+        return None if None in found else sum(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,6 +46,7 @@ def test_each_epoch_whose_workers_start_anew_begins_with_none_done(
         epoch=lambda: range(BATCHES),
         loader=lambda _entries: loader,
         calls=SimpleNamespace(begin=lambda _number: None),
+        meeting=SimpleNamespace(wait=lambda: None),
         scope=SimpleNamespace(cache="warm", drop_last=False),
         facts=SimpleNamespace(batching="size"),
     )

@@ -113,7 +113,8 @@ def test_the_pass_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """As it is ordered."""
     from autoloader.child import passes
 
-    given: Any = SimpleNamespace(order=SimpleNamespace(kind="transfer"))
+    alone = SimpleNamespace(join=lambda: None)
+    given: Any = SimpleNamespace(order=SimpleNamespace(kind="transfer"), meeting=alone)
     monkeypatch.setattr(passes, "transfer_pass", lambda context: {"given": context})
 
     assert passes.run_pass(given) == {"given": given}

@@ -186,7 +186,7 @@ def test_an_unknown_name_is_told_with_all_there_are() -> None:
 
     assert caught.value.hint == (
         "it has allow, batch_size, config, contract, epoch_examples, examples, "
-        "hang_after, id, isolation, label, on_epoch, order, quiet, seed, "
+        "hang_after, id, isolation, label, on_epoch, order, quiet, ranks, seed, "
         "start_method, strict, transforms, write_contract"
     )
 

@@ -52,10 +52,10 @@ def test_a_target_and_ranks_are_answered_as_one_object(
 def test_without_flags_it_is_the_files_own_target(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Which is that of one of its ranks."""
+    """Which is that of all of its ranks together."""
     found = needs_json(capsys, written(tmp_path, ranks=4))
 
-    assert found["examples_per_s"] == 2_000
+    assert found["examples_per_s"] == 500
     assert found["ranks"] == 4
 
 

@@ -133,7 +133,10 @@ def test_a_host_gets_the_time_that_the_user_names_where_it_is_more(
     """What takes long in the reference takes as long in it."""
     asked: list[float] = []
 
-    def answer(_host: Child, board: StageBoard, *, patience: Patience) -> None:
+    def answer(
+        _host: Child, board: StageBoard, *, patience: Patience, on_tick: object
+    ) -> None:
+        assert on_tick is None
         asked.append(patience.stall_s)
         raise ChildHung(*board.read(), 1.0)
 

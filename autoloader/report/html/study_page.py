@@ -296,7 +296,7 @@ def _needs(report: StudyReport) -> Iterator[Block]:
         return
     recommendation = Recommendation(dict(report.sections))
     basis = read_basis(recommendation, report.name)
-    needs = needs_of(basis, Demand(examples_per_s=rate * ranks, ranks=ranks))
+    needs = needs_of(basis, Demand(examples_per_s=rate, ranks=ranks))
     machine = value_of(Machine, report.sections["machine"], place="machine")
     yield Facts(items=tuple(needs_words(needs, machine)))
     assumed = tuple(("assumed", said) for said in needs.assumptions)
