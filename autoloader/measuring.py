@@ -25,6 +25,7 @@ from autoloader.search.comparison import LOOKS
 from autoloader.search.contenders import Contender, contenders_of
 from autoloader.search.loops import TOLD_ROUNDS
 from autoloader.search.measure_folder import make_measure_folder, write_study
+from autoloader.search.moments import Moment
 from autoloader.search.record import Record
 from autoloader.search.side_by_side import SideBySide, read_side_by_side
 from autoloader.search.stopwatch import PASS_SHARE, Stopwatch
@@ -276,6 +277,7 @@ class _Measuring:
             limit_s=self.budget.total_s * share,
             ranks=self.request.ranks,
             at_once=self.request.ranks,
+            moment=lambda: Moment.now(self.budget.spent_s),
         )
 
     def _try(self, stopwatch: Stopwatch, contender: Contender) -> None:

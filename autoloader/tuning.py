@@ -21,6 +21,7 @@ from autoloader.search.cost_model import CostModel
 from autoloader.search.exploration import Exploration, Stop
 from autoloader.search.finale import Finale, Result
 from autoloader.search.folder import StudyFolder, StudyKey, StudyState
+from autoloader.search.moments import Moment
 from autoloader.search.passed_over import by_reason
 from autoloader.search.rates import rates_of
 from autoloader.search.reasons import nothing_left, nothing_measured
@@ -115,6 +116,8 @@ class _Tuning:
     stack: ExitStack
     target: Target
     is_finished: bool = False
+    study: Study | None = None
+    """Optuna's, once the search has begun."""
     stepping: Stepping | None = None
     """None: there is no training step."""
     allowed: tuple[LoaderConfig, ...] = ()
@@ -135,6 +138,8 @@ class _Tuning:
                 f"each pass had a fresh process: {runner.why_fresh}", None
             )
         result = self._finish(stopwatch, reference, space, strategy)
+        if self.study is not None:
+            self.study.conclude(self.record.outcomes, result.choice)
         recommendation, written = self._write(opened, result, strategy.model, stopped)
         self.is_finished = True
         return TuneResult(
@@ -202,6 +207,7 @@ class _Tuning:
             policy=self.request.policy,
             memory_bytes=self.target.memory_bytes,
             on_tick=self._on_tick,
+            on_pass=self.watcher.on_pass,
         )
         self.stack.enter_context(runner)
         return runner
@@ -215,6 +221,7 @@ class _Tuning:
             scope=scope_of_one(reference),
             machine=self.machine,
             limit_s=self.budget.total_s * PASS_SHARE,
+            moment=lambda: Moment.now(self.budget.spent_s),
             ranks=self.request.ranks,
             at_once=self.request.ranks,
         )
@@ -251,15 +258,20 @@ class _Tuning:
         extent = self._extent(strategy, first) if is_exhaustive else None
         count = len(space.configs()) if extent is None else extent.configs
         self.watcher.on_phase("search", f"{count} configs", self.budget, extent)
-        study = Study(
+        self.study = Study(
             self.folder.path / "optuna.log",
             space,
             outcomes=self.record.outcomes,
-            memory_bytes=target.memory_bytes,
+            target=target,
+            about={
+                "dataset": self.request.source.spec,
+                "machine": self.machine.key,
+                "scope": f"{stopwatch.scope.examples:,} examples an epoch",
+            },
         )
         exploration = Exploration(
             record=self.record,
-            study=study,
+            study=self.study,
             proposer=InOrder(configs=strategy.configs) if is_exhaustive else strategy,
             configs=strategy.configs,
             target=target,

@@ -14,6 +14,9 @@ _DURATION = re.compile(
     r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?", re.ASCII
 )
 _BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?))?(b?)", re.ASCII)
+LEAST_WAIT_S = 1e-5
+"""Shorter waits are shown as this: the batch was there."""
+
 _POWERS = {None: 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
@@ -83,6 +86,16 @@ def format_cost(seconds: float) -> str:
         if round(value, digits) < 1000:
             return f"{value:.{digits}f} {unit}"
     return format_seconds(seconds)
+
+
+def format_wait(seconds: float) -> str:
+    """Return a wait for a batch; what is not measurable is nothing."""
+    if seconds < LEAST_WAIT_S / 10:
+        return "0"
+    milliseconds = seconds * 1000
+    if 1 <= milliseconds < 999.5:
+        return f"{milliseconds:.3g} ms"
+    return format_cost(seconds)
 
 
 def format_rate(examples_per_s: float) -> str:

@@ -19,6 +19,7 @@ from autoloader.export.origin import fingerprint_now
 from autoloader.files import write_whole
 from autoloader.search.budget import REFERENCE_SHARE, Budget
 from autoloader.search.measure_folder import make_measure_folder
+from autoloader.search.moments import Moment
 from autoloader.search.night_race import NightRace, NightReadings
 from autoloader.search.record import Record
 from autoloader.search.stopwatch import PASS_SHARE, Stopwatch
@@ -122,6 +123,7 @@ class Processes:
                 policy=asked.policy,
                 memory_bytes=asked.target.memory_bytes,
                 on_tick=self._on_tick,
+                on_pass=self.watcher.on_pass,
             )
             stack.enter_context(runner)
             stopwatch = Stopwatch(
@@ -130,6 +132,7 @@ class Processes:
                 scope=scope_of_one(reference),
                 machine=self.machine,
                 limit_s=self._budget.total_s * PASS_SHARE,
+                moment=lambda: Moment.now(self._budget.spent_s),
                 ranks=asked.ranks,
                 at_once=asked.ranks,
             )

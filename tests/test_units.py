@@ -13,6 +13,7 @@ from autoloader.units import (
     format_percent,
     format_rate,
     format_seconds,
+    format_wait,
     in_short,
     parse_bytes,
     parse_duration,
@@ -174,3 +175,12 @@ def test_a_short_time_is_said_in_the_unit_that_fits(seconds: float, text: str) -
 def test_a_share_is_shown_in_percent(share: float, text: str) -> None:
     """Small ones with a tenth."""
     assert format_percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.0, "0"), (2e-5, "20 us"), (0.001, "1 ms"), (0.0125, "12.5 ms"), (2.5, "2.5 s")],
+)
+def test_waits_are_labelled_in_their_unit(seconds: float, said: str) -> None:
+    """Without zeros that say nothing."""
+    assert format_wait(seconds) == said

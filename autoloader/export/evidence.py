@@ -310,7 +310,10 @@ def _ratios(
 
 
 def _knobs(evidence: Evidence) -> dict[str, Any]:
-    return dict(knob_effects(evidence.outcomes, evidence.chosen))
+    standings = evidence.result.standings
+    if standings is None:
+        return dict(knob_effects(evidence.outcomes, evidence.chosen))
+    return dict(knob_effects(evidence.outcomes, evidence.chosen, standings.relative))
 
 
 def _verified(evidence: Evidence) -> dict[str, Any] | None:

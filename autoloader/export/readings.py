@@ -42,7 +42,8 @@ READING_COLUMNS: dict[str, Any] = {
     "first_batch_s": "Float64", "warm_s": "Float64", "end_s": "Float64",
     "total_s": "Float64", "wait_p50_s": "Float64", "wait_p99_s": "Float64",
     "wait_max_s": "Float64", "batches": "Int64", "examples": "Int64",
-    "epochs": "Int64", **_LOAD, "peak_memory_bytes": "Int64",
+    "epochs": "Int64", **_LOAD, "peak_memory_bytes": "Int64", "begun_s": "Float64",
+    "begun_at": "string",
 }  # fmt: skip
 """Columns in order; all of them can hold "not known", which is `pandas.NA`."""
 
@@ -54,7 +55,7 @@ TRIAL_COLUMNS: dict[str, Any] = {
     "epoch_rate": "Float64", "loops": "Int64", "loop_rate": "Float64",
     "wait_share": "Float64", "peak_memory_bytes": "Int64",
     "queued_bytes": "Int64", "queue_was_full": "boolean", "pinned_bytes": "Int64",
-    "accelerator_bytes": "Int64",
+    "accelerator_bytes": "Int64", "begun_s": "Float64", "begun_at": "string",
 }  # fmt: skip
 
 LOOP_COLUMNS: dict[str, Any] = {
@@ -91,6 +92,8 @@ def readings(study: str | Path) -> DataFrame:
       the trial, of other programs, taken by the hypervisor, held back by a quota
     - `storage_bytes`: bytes that came from storage, not from the page cache
     - `peak_memory_bytes`: of all processes of the trial's config together
+    - `begun_s`, `begun_at`: when it began: seconds that the study had taken by then,
+      and the time of day, by ISO 8601 in UTC; NA: an older record
 
     Columns have nullable dtypes; NA is what is not known. `frame.attrs` has `scope` and
     `machine`, as far as the study's folder tells.
@@ -123,6 +126,7 @@ def trials(study: str | Path) -> DataFrame:
     - `loops`, `loop_rate`, `wait_share`: training loops, and their medians
     - `peak_memory_bytes`, `queued_bytes`, `queue_was_full`, `pinned_bytes`,
       `accelerator_bytes`: of all processes together, as weighed last
+    - `begun_s`, `begun_at`: when it began, as `readings` has it
 
     Dtypes, `frame.attrs`, argument and errors are those of `readings`.
     """
@@ -194,6 +198,8 @@ def _trial_row(outcome: Outcome) -> dict[str, Any]:
         "queue_was_full": was_full,
         "pinned_bytes": None if memory is None else memory.pinned_bytes,
         "accelerator_bytes": None if memory is None else memory.accelerator_bytes,
+        "begun_s": outcome.begun_s,
+        "begun_at": outcome.begun_at,
     }
 
 

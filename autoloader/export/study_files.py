@@ -70,6 +70,8 @@ class Taken:
             **{name: getattr(reading, name) for name in stored},
             **figures_of(reading),
             "peak_memory_bytes": None if memory is None else memory.peak_bytes,
+            "begun_s": reading.begun_s,
+            "begun_at": reading.begun_at,
         }
 
 

@@ -166,7 +166,12 @@ def gaps_s(reading: Reading) -> tuple[float, ...]:
 
 def wait_percentiles(reading: Reading) -> Waits | None:
     """Return quantiles of the gaps in the steady window; None without a batch."""
-    gaps = gaps_s(reading)
+    return pooled_waits([reading])
+
+
+def pooled_waits(readings: Iterable[Reading]) -> Waits | None:
+    """Return quantiles of the waits of several readings together; None: no batch."""
+    gaps = sorted(gap for reading in readings for gap in gaps_s(reading))
     if not gaps:
         return None
     return Waits(

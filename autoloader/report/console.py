@@ -11,7 +11,14 @@ import sys
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from autoloader.report.cleaning import clean
-from autoloader.report.surface import console_on, moves_cursor, shows_colour, writable
+from autoloader.report.surface import (
+    AMBER,
+    RED,
+    console_on,
+    moves_cursor,
+    shows_colour,
+    writable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -35,7 +42,7 @@ if TYPE_CHECKING:
 
 _DOING = {"check": "checking", "diagnose": "diagnosing"}
 
-_YELLOW, _RED, _RESET = "\x1b[33m", "\x1b[31m", "\x1b[0m"
+_DOUBT, _BAD, _RESET = f"\x1b[38;5;{AMBER}m", f"\x1b[38;5;{RED}m", "\x1b[0m"
 
 
 def view_for(
@@ -235,12 +242,10 @@ def print_night(result: RetuneResult, stream: TextIO | None = None) -> None:
 def print_error(message: str, hint: str | None, stream: TextIO | None = None) -> None:
     """Print what is wrong and the way out; stderr where no stream is named."""
     stream = sys.stderr if stream is None else stream
-    red, yellow, reset = (
-        (_RED, _YELLOW, _RESET) if shows_colour(stream) else ("", "", "")
-    )
-    lines = [f"{red}autoloader:{reset} {clean(message)}"]
+    bad, doubt, reset = (_BAD, _DOUBT, _RESET) if shows_colour(stream) else ("", "", "")
+    lines = [f"{bad}autoloader:{reset} {clean(message)}"]
     if hint is not None:
-        lines.append(f"  {yellow}hint:{reset} {clean(hint)}")
+        lines.append(f"  {doubt}hint:{reset} {clean(hint)}")
     with contextlib.suppress(BrokenPipeError):
         print("\n".join(lines), file=writable(stream), flush=True)
 

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from autoloader.report import sentences
 from autoloader.report.failed import FailedTrial
+from autoloader.report.knob_rows import KnobRow, knob_rows
 from autoloader.report.limit_words import advice_words, limit_words
 from autoloader.report.rank_words import rank_words
 from autoloader.report.rows import ConfigRow, rows_of
 from autoloader.report.scope_words import scope_words
+from autoloader.report.why import reasons
 from autoloader.values.outcome import Status
 
 if TYPE_CHECKING:
@@ -61,6 +63,10 @@ class TuneReport:
     """What the rates are of."""
     rows: tuple[ConfigRow, ...]
     """PyTorch's default, the user's own, the fastest and the chosen config."""
+    why: tuple[str, ...]
+    """Why the chosen config and no other; empty where none is chosen."""
+    knobs: tuple[KnobRow, ...]
+    """What each knob does by itself; empty where nothing was found."""
     trials: dict[str, int]
     """Number of trials by fate."""
     failed: tuple[FailedTrial, ...]
@@ -96,6 +102,8 @@ class TuneReport:
     chosen: LoaderConfig | None
     """What is recommended; None where the target is not known to be met."""
     target: dict[str, Any] | None
+    """Section of the recommendation file; None where nothing was found."""
+    knobs_section: dict[str, Any] | None
     """Section of the recommendation file; None where nothing was found."""
     limit_section: dict[str, Any] | None
     """Section of the recommendation file; None where nothing was seen."""
@@ -135,6 +143,8 @@ class TuneReport:
             verification=sentences.verification(result),
             scope_words=scope_words(result.reference.scope, result.reference.facts),
             rows=rows_of(result),
+            why=reasons(result),
+            knobs=_knobs(found, result),
             trials=sentences.counts_of(result.outcomes),
             failed=tuple(failed),
             search=sentences.search(result),
@@ -146,6 +156,7 @@ class TuneReport:
             ranks_section=(found.get("measured") or {}).get("ranks"),
             limit=limit_words(found.get("limit")),
             advice=advice_words(found.get("limit")),
+            knobs_section=found.get("knobs"),
             limit_section=found.get("limit"),
             pinning=found.get("pinning"),
             step=found.get("step"),
@@ -177,6 +188,8 @@ class TuneReport:
             "cautions": [caution.to_dict() for caution in self.cautions],
             "configs": [row.to_dict() for row in self.rows],
             **({} if self.ranks_section is None else {"ranks": self.ranks_section}),
+            "why": list(self.why),
+            "knobs": self.knobs_section,
             "verified": self.verified,
             "limit": self.limit_section,
             **({} if self.pinning is None else {"pinning": self.pinning}),
@@ -193,6 +206,17 @@ class TuneReport:
             "study": str(self.study),
             "seconds": round(self.seconds, 1),
         }
+
+
+def _knobs(found: dict[str, Any], result: TuneResult) -> tuple[KnobRow, ...]:
+    """Return the knobs of what is recommended: the choice, or the fastest config."""
+    knobs, study = found.get("knobs"), found.get("study") or {}
+    choice = result.result.choice
+    subject = choice.config or choice.best
+    if knobs is None or subject is None:
+        return ()
+    failed = [item for item in result.outcomes if item.status is not Status.MEASURED]
+    return knob_rows(knobs, study.get("space") or {}, subject, failed)
 
 
 def _cautions(found: dict[str, Any]) -> tuple[ReportedCaution, ...]:

@@ -57,6 +57,12 @@ class FailedTrial:
         """The code and what was seen, in one line."""
         return f"{self.code}: {self.message}" if self.message else self.code
 
+    @property
+    def reason_beside_fate(self) -> str:
+        """The same, without a code that says no more than the fate beside it."""
+        is_told = self.code == self.status.value and self.message
+        return self.message if is_told else self.reason
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name."""
         return {

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from autoloader.measure.intervals import Interval
+from autoloader.measure.throughput import Waits
 from autoloader.report.rows import ConfigRow
 from autoloader.values.config import LoaderConfig
 from autoloader.values.decode import value_of
@@ -43,6 +44,7 @@ def rows_in_file(
             code=None,
             rate=_interval(sections[found[0]]["epoch_rate"]),
             relative=_against(default, sections[found[0]], is_chosen="chosen" in found),
+            waits=_waits(sections[found[-1]].get("wait_s")),
             peak_bytes=sections[found[0]]["peak_memory_bytes"],
             queue_was_full=sections[found[-1]].get("full_queue_was_seen") is not False,
         )
@@ -71,6 +73,13 @@ def _interval(section: Mapping[str, Any] | None) -> Interval | None:
     if section is None:
         return None
     return value_of(Interval, section, place="epoch_rate")
+
+
+def _waits(section: Mapping[str, Any] | None) -> Waits | None:
+    """Return the waits that the file has of its own config; None of the others."""
+    if section is None:
+        return None
+    return Waits(p50_s=section["p50"], p99_s=section["p99"], max_s=section["max"])
 
 
 def config_in(section: Mapping[str, Any]) -> LoaderConfig:

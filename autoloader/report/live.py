@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from autoloader.search.standings import Round
     from autoloader.search.watcher import Extent
     from autoloader.values.config import LoaderConfig
+    from autoloader.values.job import PassOrder
     from autoloader.values.machine import Machine
     from autoloader.values.outcome import Outcome
     from autoloader.values.target import Target
@@ -49,9 +50,9 @@ class LiveView(Framed):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._console = console_on(stream)
-        self._progress = Progress(target)
+        self._progress = Progress(target, clock=clock)
         self._dataset, self._resources = dataset, sentences.resources(machine)
-        self._heading = heading_of(dataset, target.describe(), self._resources)
+        self._heading = heading_of(dataset, target, self._resources)
         self._region = Region(
             self._console, lambda: draw(self._progress, self._heading), clock
         )
@@ -62,6 +63,11 @@ class LiveView(Framed):
         """Show that a phase begins."""
         self._progress.on_phase(name, detail, budget, extent)
         self._region.redraw()
+
+    def on_pass(self, order: PassOrder) -> None:
+        """Show what the pass is for, unless something was shown a moment ago."""
+        self._progress.on_pass(order)
+        self._region.tick()
 
     def on_tick(self, stage: str, done: int) -> None:
         """Show where the running pass stands, unless that was shown a moment ago."""
@@ -92,7 +98,7 @@ class LiveView(Framed):
     def on_target(self, target: Target) -> None:
         """Show what is wanted, once a step was timed."""
         self._progress.target = target
-        self._heading = heading_of(self._dataset, target.describe(), self._resources)
+        self._heading = heading_of(self._dataset, target, self._resources)
         self._region.redraw()
 
     def on_caution(self, message: str, hint: str | None) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from autoloader.search.standings import Round
     from autoloader.search.watcher import Extent
     from autoloader.values.config import LoaderConfig
+    from autoloader.values.job import PassOrder
     from autoloader.values.machine import Machine
     from autoloader.values.outcome import Outcome
     from autoloader.values.target import Target
@@ -37,6 +38,9 @@ class QuietView(Unframed):
         self, name: str, detail: str, budget: Budget, extent: Extent | None = None
     ) -> None:
         """A phase begins."""
+
+    def on_pass(self, order: PassOrder) -> None:
+        """A pass begins."""
 
     def on_tick(self, stage: str, done: int) -> None:
         """The running pass stands here."""
@@ -119,7 +123,7 @@ class PlainView(QuietView):
         rate = rate_of(outcome)
         if rate is None:
             fate = sentences.FATES[outcome.status]
-            result = f"{fate}, {FailedTrial.of(outcome).reason}"
+            result = f"{fate}, {FailedTrial.of(outcome).reason_beside_fate}"
         else:
             result = f"{format_rate(rate)} examples/s"
         trial = f"trial {outcome.number + 1}: {outcome.config.describe()}"

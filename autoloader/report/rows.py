@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from autoloader.export.evidence import race_readings
 from autoloader.measure.intervals import Interval
-from autoloader.measure.throughput import epoch_rate
+from autoloader.measure.throughput import Waits, epoch_rate, pooled_waits
 from autoloader.report.failed import code_of
 from autoloader.values.outcome import Status
 from autoloader.values.target import CONFIDENCE
@@ -51,6 +51,9 @@ class ConfigRow:
     relative: Interval | None
     """Speed as a multiple of PyTorch's default, without ends where the two were never
     read in the same round of a race; None where one of them has no rate."""
+    waits: Waits | None
+    """How long the loop waited for its batches, by the readings that count; None: it is
+    not told."""
     peak_bytes: int | None
     """Memory of all processes; None where it was not weighed."""
     queue_was_full: bool
@@ -77,6 +80,7 @@ class ConfigRow:
             "relative_to_default": (
                 None if self.relative is None else self.relative.to_dict()
             ),
+            "wait_s": None if self.waits is None else _waits(self.waits),
             "peak_memory_bytes": self.peak_bytes,
             "full_queue_was_seen": self.queue_was_full,
         }
@@ -183,6 +187,7 @@ def _row(
         code=None if measured else code_of(outcome),
         rate=rate_interval(outcome),
         relative=relative,
+        waits=pooled_waits(outcome.raced),
         peak_bytes=memory.peak_bytes if memory is not None and measured else None,
         queue_was_full=memory is None or memory.queue_was_full,
     )
@@ -192,6 +197,11 @@ def rate_interval(outcome: Outcome) -> Interval | None:
     """Return the epoch rate of a config, by the readings that count; None: none do."""
     rates = [epoch_rate(reading) for reading in race_readings(outcome)]
     return Interval.of(rates, error=1 - CONFIDENCE) if rates else None
+
+
+def _waits(waits: Waits) -> dict[str, float]:
+    """Return waits under the names of the recommendation file."""
+    return {"p50": waits.p50_s, "p99": waits.p99_s, "max": waits.max_s}
 
 
 def _relative(

@@ -16,15 +16,24 @@ from autoloader.report import sentences
 from autoloader.report.cleaning import clean
 from autoloader.report.failed import FailedTrial
 from autoloader.search.race import LOOKS
-from autoloader.units import format_rate, format_seconds
+from autoloader.units import format_bytes, format_rate, format_seconds
 from autoloader.values.outcome import Status
 from autoloader.values.target import INDIFFERENCE
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from autoloader.measure.intervals import Interval
+    from autoloader.report.estimate import Estimate
     from autoloader.report.progress import Progress, Rated
     from autoloader.search.budget import Budget
+    from autoloader.values.target import Target
+
+_TO = "\u2013"
+
+MOST_LETTERS = 120
+"""Letters of the reason why the latest trial failed: two lines of a narrow terminal.
+The whole of it is told in the end."""
 
 _GAUGE_WIDTH = 15
 _GAUGE_END = 1.25  # of the target; whoever is faster still fills the gauge
@@ -35,28 +44,32 @@ def draw(progress: Progress, heading: Text) -> RenderableType:
 
     Args:
         progress: what is known by now.
-        heading: lines that stay the same: dataset, target, machine.
+        heading: lines that stay the same: dataset, what is wanted, machine.
     """
     blank = Text("")
     if progress.budget is None:
         return Group(blank, heading)
-    match progress.phase:
-        case "search":
-            body = [_now(progress), _so_far(progress)]
-        case "race":
-            body = [_race(progress), _now(progress)]
-        case _:
-            body = [_now(progress)]
+    body = [_now(progress)]
+    if progress.phase == "race":
+        body.insert(0, _race(progress))
+    if progress.phase == "search" or progress.counts:
+        body += [blank, _so_far(progress)]
     phase = _phase(progress, progress.budget)
     return Group(blank, heading, blank, phase, blank, *body)
 
 
-def heading_of(dataset: str, target: str, resources: str) -> Text:
-    """Return the lines that name what is being done."""
+def heading_of(dataset: str, target: Target, resources: str) -> Text:
+    """Return the lines that say what is done, what is wanted, and what there is."""
+    wanted = target.describe()
+    if target.memory_bytes is not None:
+        wanted += f", in at most {format_bytes(target.memory_bytes)} of memory"
     return Text.assemble(
         ("autoloader", "strong"),
         f"  {clean(dataset)}\n",
-        (clean(f"target {target}, on {resources}"), "label"),
+        ("wanted    ", "label"),
+        f"{clean(wanted)}\n",
+        ("machine   ", "label"),
+        clean(resources),
         no_wrap=True,
         overflow="ellipsis",
     )
@@ -90,32 +103,57 @@ def _spent(progress: Progress, budget: Budget) -> tuple[float, str]:
 
 
 def _now(progress: Progress) -> RenderableType:
-    """Return what is running at this moment."""
+    """Return what is running at this moment, and how fast it seems to be."""
     stage = progress.stage
     if progress.done:
         stage += f", {progress.done:,} {progress.unit}"
+    running = progress.running
+    detail = "" if progress.phase in {"search", "race"} else progress.detail
+    what = running.describe() if running is not None else detail
+    doing = ": ".join(filter(None, (progress.purpose, stage)))
     grid = _facts()
-    if progress.phase != "race":
-        running = progress.running
-        detail = "" if progress.phase == "search" else progress.detail
-        what = running.describe() if running is not None else detail
-        grid.add_row("running", _one_line(what or "-"))
-    grid.add_row("stage", _one_line(stage or "-"))
+    grid.add_row("running", _one_line(what or "-"))
+    grid.add_row("stage", _one_line(doing or "-"))
+    if progress.phase in {"search", "race"}:
+        grid.add_row("rate", _estimated(progress.estimate))
     return grid
+
+
+def _estimated(estimate: Estimate | None) -> Text:
+    """Return what the running pass delivers, as far as it can be told by now."""
+    if estimate is None:
+        return Text("-", style="label")
+    rate = estimate.rate
+    if rate is None:
+        return Text("too early to tell", style="label")
+    unit = "" if estimate.unit == "examples" else " batches"
+    said = Text(f"{format_rate(rate.median)}{unit}/s")
+    said.append(f"  {_ends(rate)}" if _ends(rate) else "", style="label")
+    return said.append("  so far", style="label")
 
 
 def _so_far(progress: Progress) -> RenderableType:
     """Return what the trials so far came to."""
-    grid = _facts()
-    grid.add_row("last", _rated(progress.last))
-    grid.add_row("fastest", _rated(progress.fastest))
-    grid.add_row("simplest", _rated(progress.simplest, "  (may be enough)"))
-    grid.add_row("trials", _fates(progress) or Text("-", style="label"))
-    if progress.last_failed is not None:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="label", no_wrap=True, min_width=8)
+    grid.add_column(no_wrap=True, justify="right")
+    grid.add_column(style="label", no_wrap=True)
+    grid.add_column()
+    rated = {"fastest": progress.fastest, "simplest": progress.simplest}
+    if progress.phase == "search":
+        rated = {"last": progress.last, **rated}
+    for label, entry in rated.items():
+        grid.add_row(label, *_rated(entry))
+    counted = _facts()
+    counted.add_row("trials", _fates(progress) or Text("-", style="label"))
+    if progress.passed_over:
+        counted.add_row("untried", f"{progress.passed_over:,} passed over")
+    if progress.last_failed is not None and progress.phase == "search":
         failed = FailedTrial.of(progress.last_failed)
-        said = f"{failed.config.describe()}: {failed.reason}"
-        grid.add_row("", _one_line(said, style="bad"))
-    return grid
+        fate = Text(sentences.FATES[failed.status], style="bad")
+        counted.add_row(fate, _one_line(failed.config.describe()))
+        counted.add_row("", Text(_in_brief(clean(failed.reason_beside_fate))))
+    return Group(grid, counted)
 
 
 def _race(progress: Progress) -> RenderableType:
@@ -137,7 +175,7 @@ def _race(progress: Progress) -> RenderableType:
     if not progress.rounds:
         for name in progress.detail.split("; "):
             grid.add_row(_one_line(name))
-    return Group(Text(title, style="label"), Text(""), grid, Text(""))
+    return Group(Text(title, style="label"), grid, Text(""))
 
 
 def _gauge(share: float) -> Text:
@@ -166,13 +204,28 @@ def _one_line(text: str, style: str = "") -> Text:
     return Text(clean(text), style=style, no_wrap=True, overflow="ellipsis")
 
 
-def _rated(entry: Rated | None, note: str = "") -> Text:
+def _in_brief(text: str) -> str:
+    """Return a text that takes two lines at most."""
+    if len(text) <= MOST_LETTERS:
+        return text
+    return f"{text[: MOST_LETTERS - 1].rstrip()}…"
+
+
+def _rated(entry: Rated | None) -> tuple[Text, Text, Text]:
+    """Return the cells of a rate, how sure it is, and whose it is."""
     if entry is None:
-        return Text("-", style="label")
-    said = _one_line(f"{format_rate(entry.examples_per_s)}/s")
-    said.pad_left(10 - len(said))
-    said.append(f"  {entry.config.describe()}")
-    return said.append(note, style="label")
+        return Text("-", style="label"), Text(""), Text("")
+    count = entry.readings
+    sure = _ends(entry.rate) or f"{count} reading{'' if count == 1 else 's'}"
+    rate = Text(f"{format_rate(entry.rate.median)}/s")
+    return rate, Text(sure), _one_line(entry.config.describe())
+
+
+def _ends(rate: Interval) -> str:
+    """Return between what a rate lies; empty where that is not known."""
+    if rate.low is None or rate.high is None:
+        return ""
+    return f"{format_rate(rate.low)}{_TO}{format_rate(rate.high)}"
 
 
 def _fates(progress: Progress) -> Text:
@@ -183,6 +236,4 @@ def _fates(progress: Progress) -> Text:
             continue
         style = "good" if status is Status.MEASURED else "bad"
         said.append(" · " if said else "").append(f"{count} {words}", style=style)
-    if progress.passed_over:
-        said.append(f" · {progress.passed_over} passed over", style="label")
     return said

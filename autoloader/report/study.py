@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from autoloader.report.rows import ConfigRow
     from autoloader.report.study_figures import (
         GateFigures,
+        RacedReading,
         RaceFigures,
         TrialFigures,
         WaitCurve,
@@ -77,6 +78,8 @@ class StudyReport:
     """What is said of data, scope, search, race, time and limit, with its label."""
     race: RaceFigures | None
     """Rounds; None where there was none, or it is missing."""
+    raced: tuple[RacedReading, ...]
+    """Readings of the race, in time; empty where the record does not say when."""
     waits: tuple[WaitCurve, ...]
     """Of each config that has a name."""
     gate: GateFigures

@@ -44,6 +44,10 @@ class TrialFigures:
     """Finding or failure that ended it; None where it was measured."""
     seconds: float
     """Wall time of the whole trial, without the race."""
+    begun_s: float | None
+    """Seconds that the study had taken when it began; None: an older record."""
+    begun_at: str | None
+    """The same as a time of day, by ISO 8601."""
     searched: float | None
     """Epoch rate of its first reading that counts; None: it has none."""
     rate: Interval | None
@@ -67,12 +71,28 @@ class TrialFigures:
             "status": self.status.value,
             "code": self.code,
             "seconds": self.seconds,
+            "begun_s": self.begun_s,
+            "begun_at": self.begun_at,
             "epoch_rate": None if self.rate is None else self.rate.to_dict(),
             "readings": self.readings,
             "raced": self.is_raced,
             "peak_memory_bytes": self.peak_bytes,
             "full_queue_was_seen": self.queue_was_full,
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RacedReading:
+    """One reading of the race, in time."""
+
+    config: LoaderConfig
+    names: Names
+    begun_s: float
+    """Seconds that the study had taken when it began."""
+    end_s: float
+    """The same when it was over."""
+    rate: float
+    """Epoch rate, examples a second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +242,26 @@ def race_of(
     return RaceFigures(base=base, lines=lines, rounds=rounds, error=error)
 
 
+def raced_of(
+    taken: Sequence[Taken], named: Mapping[RowName, LoaderConfig]
+) -> tuple[RacedReading, ...]:
+    """Return the race's readings that count and whose time is known, in order."""
+    return tuple(
+        RacedReading(
+            config=item.outcome.config,
+            names=names_of(named, item.outcome.config),
+            begun_s=begun_s,
+            end_s=begun_s + item.reading.total_s,
+            rate=epoch_rate(item.reading),
+        )
+        for item in taken
+        if item.reading.purpose == "race"
+        and item.reading.replaced_because is None
+        and item.outcome.status is Status.MEASURED
+        and (begun_s := item.reading.begun_s) is not None
+    )
+
+
 def waits_of(
     outcomes: Sequence[Outcome], named: Mapping[RowName, LoaderConfig]
 ) -> tuple[WaitCurve, ...]:
@@ -294,6 +334,8 @@ def _trial(outcome: Outcome, names: Names) -> TrialFigures:
         status=outcome.status,
         code=None if is_measured else code_of(outcome),
         seconds=outcome.seconds,
+        begun_s=outcome.begun_s,
+        begun_at=outcome.begun_at,
         searched=None if first is None else epoch_rate(first),
         rate=rate_interval(outcome),
         readings=len(outcome.raced),

@@ -18,7 +18,13 @@ from autoloader.report.rank_words import rank_words
 from autoloader.report.rows import ConfigRow, named_configs, rows_for
 from autoloader.report.scope_words import scope_words, section_words
 from autoloader.report.study import ReportState, Sources, StudyReport
-from autoloader.report.study_figures import gate_of, race_of, trials_of, waits_of
+from autoloader.report.study_figures import (
+    gate_of,
+    race_of,
+    raced_of,
+    trials_of,
+    waits_of,
+)
 from autoloader.search.passed_over import counted_words
 from autoloader.units import format_seconds
 from autoloader.values.decode import value_of
@@ -95,6 +101,7 @@ class _Maker:
                 ),
             ),
             race=race,
+            raced=raced_of(self._taken, named),
             waits=waits_of(self._outcomes, named),
             gate=gate_of(self._outcomes),
             taken=self._taken,

@@ -18,15 +18,20 @@ WIDTH = 80
 MOST_WIDTH = 100
 """Columns beyond which lines are hard to read."""
 
-_STYLES = {
-    "label": "dim",
+GREY, GREEN, RED, AMBER, TEAL = 243, 28, 196, 130, 30
+"""Numbers of the 256 colours that a terminal's theme leaves alone: of middle lightness,
+so that they are read on white and on black. Yellow and cyan are not, on white."""
+
+STYLES = {
+    "label": f"color({GREY})",
     "strong": "bold",
-    "good": "green",
-    "bad": "red",
-    "doubt": "yellow",
-    "chosen": "bold green",
-    "done": "cyan",
+    "good": f"color({GREEN})",
+    "bad": f"color({RED})",
+    "doubt": f"color({AMBER})",
+    "chosen": f"bold color({GREEN})",
+    "done": f"color({TEAL})",
 }
+"""What is coloured, by what it says; no meaning is told by its colour alone."""
 
 # One column each, as what they stand for.
 _ASCII = str.maketrans("\u2013\u00d7…▸·━╸╺│", "-x.>,---|")
@@ -70,7 +75,7 @@ def console_on(stream: TextIO) -> Console:
         markup=False,
         emoji=False,
         highlight=False,
-        theme=Theme(_STYLES),
+        theme=Theme(STYLES),
     )
     width = console.width if is_terminal(stream) else WIDTH
     console.width = min(width, MOST_WIDTH)

@@ -13,17 +13,19 @@ from rich.text import Text
 
 from autoloader.report import sentences
 from autoloader.report.cleaning import clean
+from autoloader.report.knob_rows import signed_bytes
 from autoloader.report.loop_rows import loops_table, step_words
 from autoloader.report.pin_words import pin_words
-from autoloader.units import format_bytes, format_rate
+from autoloader.units import format_bytes, format_rate, format_wait
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from rich.console import RenderableType
 
     from autoloader.measure.intervals import Interval
     from autoloader.report.data import ReportedCaution, TuneReport
+    from autoloader.report.knob_rows import KnobRow
     from autoloader.report.rows import ConfigRow
 
 _TO, _TIMES = "\u2013", "\u00d7"
@@ -33,7 +35,7 @@ _VERDICT_STYLES = {"met": "chosen", "not_met": "bad", "undecided": "doubt"}
 
 
 def draw(report: TuneReport) -> RenderableType:
-    """Return the whole report: cautions, verdict, table, failed trials, facts."""
+    """Return the whole report: cautions, verdict, table, failed trials, why, facts."""
     parts: list[RenderableType] = [
         verdict_text(report.verdict, report.state),
         configs_table(report.rows),
@@ -44,6 +46,10 @@ def draw(report: TuneReport) -> RenderableType:
         parts.insert(0, cautions_list(report.cautions))
     if report.failed:
         parts.append(_failed(report))
+    if report.why:
+        parts.append(_labelled("why", report.why))
+    if report.knobs:
+        parts.append(knobs_table(report.knobs))
     parts.append(_facts(report))
     blank = Text("")
     return Group(*(item for part in parts for item in (part, blank)))
@@ -95,20 +101,45 @@ def cautions_list(cautions: Iterable[ReportedCaution]) -> RenderableType:
     )
 
 
-def configs_table(rows: Iterable[ConfigRow]) -> RenderableType:
-    """Return the configs that a result is told by, one row each."""
+def configs_table(rows: Sequence[ConfigRow]) -> RenderableType:
+    """Return the configs that a result is told by, one row each.
+
+    A batch size that all of them have stands once, over them.
+    """
+    sizes = {row.config.batch_size for row in rows}
+    size = sizes.pop() if len(sizes) == 1 else None
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="label")
-    table.add_column("", overflow="fold")
-    for heading in ("workers", "examples/s", "vs default", "memory"):
+    table.add_column("" if size is None else f"batch {size}", overflow="fold")
+    for heading in ("workers", "examples/s", "vs default", "wait", "memory"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         title = (f"▸ {row.title}", "chosen") if row.is_chosen else (row.title, "strong")
         table.add_row(
-            _two_lines(Text(*title), _other_settings(row)),
+            _two_lines(Text(*title), _other_settings(row, told=size)),
             Text(str(row.config.num_workers)),
             _rate(row),
-            _interval(row.relative, multiple_like(row.relative)),
+            interval_text(row.relative, multiple_like(row.relative)),
+            _wait(row),
             _memory(row),
+        )
+    return table
+
+
+def knobs_table(rows: Iterable[KnobRow]) -> RenderableType:
+    """Return what each knob does by itself, one value of one knob a row."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="label")
+    table.add_column("one knob changed", no_wrap=True)
+    table.add_column("rate", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True, style="label")
+    table.add_column("memory", justify="right", no_wrap=True)
+    for row in rows:
+        if row.ratio is None:
+            table.add_row(row.said, Text(""), Text(row.note), Text(""))
+            continue
+        words = multiple_like(row.ratio)
+        ends = _ends(row.ratio, words) or "read apart"
+        table.add_row(
+            row.said, words(row.ratio.median), ends, signed_bytes(row.memory_bytes)
         )
     return table
 
@@ -117,34 +148,53 @@ def _two_lines(first: Text, second: str) -> Text:
     return Text.assemble(first, ("\n", ""), (second, "label"))
 
 
-def _other_settings(row: ConfigRow) -> str:
-    """Return the settings without the workers, which have a column."""
+def _other_settings(row: ConfigRow, *, told: int | None) -> str:
+    """Return the settings without the workers, and without a batch size that is told.
+
+    The workers have a column.
+    """
     _, _, others = row.config.describe().partition(", ")
-    return others
+    if told is None:
+        return others
+    return others.removesuffix(f"batch {told}").removesuffix(", ")
 
 
 def _rate(row: ConfigRow) -> Text:
     """Return the rate and where it lies; of a trial without one its fate."""
     if row.rate is not None:
-        return _interval(row.rate, format_rate)
+        return interval_text(row.rate, format_rate)
     fate = sentences.FATES[row.status]
-    return _two_lines(Text(fate, style="bad"), row.code or "")
+    code = "" if row.code in (None, row.status.value) else row.code
+    return _two_lines(Text(fate, style="bad"), code or "")
 
 
-def _interval(interval: Interval | None, words: Callable[[float], str]) -> Text:
+def _wait(row: ConfigRow) -> Text:
+    """Return the median wait for a batch, and below it what few are longer than."""
+    if row.waits is None or row.rate is None:
+        return Text("-", style="label")
+    most = f"99 % {format_wait(row.waits.p99_s)}"
+    return _two_lines(Text(format_wait(row.waits.p50_s)), most)
+
+
+def interval_text(interval: Interval | None, words: Callable[[float], str]) -> Text:
     """Return a median, and its interval below it where there is one."""
     if interval is None:
         return Text("-", style="label")
-    ends = ""
-    if interval.low is not None and interval.high is not None:
-        ends = f"{words(interval.low)}{_TO}{words(interval.high)}"
-    return _two_lines(Text(words(interval.median)), ends)
+    return _two_lines(Text(words(interval.median)), _ends(interval, words))
+
+
+def _ends(interval: Interval, words: Callable[[float], str]) -> str:
+    """Return between what a value lies, its sign said once; empty: not known."""
+    if interval.low is None or interval.high is None:
+        return ""
+    low = words(interval.low).removesuffix(_TIMES)
+    return f"{low}{_TO}{words(interval.high)}"
 
 
 def multiple_like(interval: Interval | None) -> Callable[[float], str]:
     """Return how ratios are written: with as many digits as this one carries."""
     median = 1.0 if interval is None else interval.median
-    digits = 2 if median < 2 else 1 if median < 100 else 0
+    digits = 2 if median < 10 else 1 if median < 100 else 0
     return lambda ratio: f"{ratio:,.{digits}f}{_TIMES}"
 
 
@@ -162,7 +212,8 @@ def _failed(report: TuneReport) -> RenderableType:
     told: set[str] = set()
     for trial in report.failed:
         fate = Text(sentences.FATES[trial.status], style="bad")
-        said = Text(trial.config.describe()).append(f"\n{clean(trial.reason)}")
+        said = Text(trial.config.describe())
+        said.append(f"\n{clean(trial.reason_beside_fate)}")
         if trial.hint and trial.code not in told:
             said.append(f"\n{clean(trial.hint)}", style="label")
         if trial.log:
@@ -170,6 +221,10 @@ def _failed(report: TuneReport) -> RenderableType:
         told.add(trial.code)
         lines.append((fate, said))
     return labelled(lines)
+
+
+def _labelled(label: str, lines: Iterable[str]) -> RenderableType:
+    return labelled((Text(label, style="label"), Text(clean(said))) for said in lines)
 
 
 def _facts(report: TuneReport) -> RenderableType:

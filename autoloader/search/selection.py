@@ -18,8 +18,9 @@ from autoloader.units import format_bytes, format_rate
 from autoloader.values.config import LoaderConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from autoloader.measure.intervals import Interval
     from autoloader.values.outcome import Outcome
 
 LIKELY = 0.9
@@ -160,17 +161,32 @@ def too_large(outcomes: Iterable[Outcome], limit: int | None) -> set[LoaderConfi
     }
 
 
+def _unpaired(_config: LoaderConfig, _other: LoaderConfig) -> Interval | None:
+    """Tell of no rounds that had both."""
+    return None
+
+
 def knob_effects(
-    outcomes: Iterable[Outcome], chosen: LoaderConfig
+    outcomes: Iterable[Outcome],
+    chosen: LoaderConfig,
+    relative: Callable[[LoaderConfig, LoaderConfig], Interval | None] = _unpaired,
 ) -> dict[str, list[dict[str, Any]]]:
     """Return, knob by knob, what the measured neighbours of a config do otherwise.
 
     A neighbour differs from `chosen` in one knob alone; at 0 workers, where nothing is
     prefetched or kept, in num_workers alone.
 
+    Args:
+        outcomes: of the study.
+        chosen: whose neighbours they are.
+        relative: how many times as fast as another one a config is, by the rounds of a
+            race that had both; None where none had.
+
     Returns:
-        For each knob a list by ascending value of `value`, `rate_ratio` (median epoch
-        rate, as a multiple of the chosen config's) and `memory_bytes` (peak, less the
+        For each knob a list by ascending value of `value`, `rate_ratio` (epoch rate, as
+        a multiple of the chosen config's: the median of common rounds of the race, else
+        that of all readings of the one by that of the other), `low` and `high` (of that
+        ratio; None where the rounds do not tell) and `memory_bytes` (peak, less the
         chosen config's; None where one of them was not weighed). All lists are empty
         where the chosen config was not measured.
     """
@@ -183,10 +199,13 @@ def knob_effects(
         if knob is None or not rates.get(chosen):
             continue
         weighed = config in sizes and chosen in sizes
+        paired = relative(config, chosen)
         effects[knob].append(
             {
                 "value": getattr(config, knob),
-                "rate_ratio": rate / rates[chosen],
+                "rate_ratio": rate / rates[chosen] if paired is None else paired.median,
+                "low": None if paired is None else paired.low,
+                "high": None if paired is None else paired.high,
                 "memory_bytes": sizes[config] - sizes[chosen] if weighed else None,
             }
         )

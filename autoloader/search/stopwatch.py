@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Literal
 from autoloader.measure.noise import is_spoiled
 from autoloader.measure.planning import is_too_short, plan_pass
 from autoloader.measure.throughput import ranks_of
+from autoloader.search.moments import begun_now
 from autoloader.search.prediction import shm_free_now
 from autoloader.values.outcome import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from autoloader.search.moments import Moment
     from autoloader.values.config import LoaderConfig
     from autoloader.values.job import TrialRunner
     from autoloader.values.machine import Machine
@@ -54,6 +56,8 @@ class Stopwatch:
     shm_free_bytes: Callable[[], int | None] = shm_free_now
     """Tells the room in `/dev/shm` now; None where there is none. Asked before each
     trial: in a long study, others may fill it."""
+    moment: Callable[[], Moment | None] = lambda: None
+    """Tells when it is; None: nobody keeps the time."""
     _known: dict[LoaderConfig, Reading] = field(default_factory=dict)
     _in_vain: int = 0
 
@@ -120,9 +124,12 @@ class Stopwatch:
             limit_s=self.limit_s,
             known=self._known.get(config),
         )
+        begun = begun_now(self.moment())
         found = self.runner.time(config, verdict=verdict, purpose=purpose, plan=plan)
-        if not isinstance(found, Failure):
-            self._known[config] = ranks_of(found)[0]
+        if isinstance(found, Failure):
+            return found
+        found = replace(found, **begun)
+        self._known[config] = ranks_of(found)[0]
         return found
 
     def _may_be_longer(self, reading: Reading) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from autoloader.measure.planning import START_S, expected_example_s
+from autoloader.search.moments import begun_now
 from autoloader.search.prediction import cannot_fit, need_of
 from autoloader.units import format_bytes
 from autoloader.values.outcome import (
@@ -56,7 +57,7 @@ def run_trial(
         memory_bytes: budget; a config beyond it is `out_of_memory`.
         clock: seconds, for the trial's own duration.
     """
-    begun = clock()
+    begun, moment = clock(), begun_now(stopwatch.moment())
     runner = stopwatch.runner
     passes = _Passes(runner, stopwatch, config, memory_bytes)
     failure = unfit(config, stopwatch, memory_bytes)
@@ -80,6 +81,7 @@ def run_trial(
         readings=passes.readings,
         memory=passes.memory,
         failure=failure,
+        **moment,
     )
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from autoloader.search.contenders import Contender
     from autoloader.search.standings import Round
     from autoloader.values.config import LoaderConfig
+    from autoloader.values.job import PassOrder
     from autoloader.values.outcome import Outcome
     from autoloader.values.target import Target
 
@@ -32,6 +33,10 @@ class Watcher(Protocol):
         self, name: str, detail: str, budget: Budget, extent: Extent | None = None
     ) -> None:
         """A phase begins; it has an extent where it goes on until all is tried."""
+        ...
+
+    def on_pass(self, order: PassOrder) -> None:
+        """A pass of a trial begins; ticks are of it until the next one does."""
         ...
 
     def on_tick(self, stage: str, done: int) -> None:

@@ -46,7 +46,7 @@ from autoloader.values.job import PassOrder, PassPlan, Reference
 from autoloader.values.outcome import Failure, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
     from autoloader.values.ceiling import CeilingReading
@@ -68,6 +68,7 @@ class ProcessRunner:
         policy: what refuses a config, and when it counts as hung.
         memory_bytes: what host, trial, workers and queue may take; None: no limit.
         on_tick: told stage and count of the running pass.
+        on_pass: told each pass as it begins.
         step: SPEC of the training step, for passes with it; None: there is none.
     """
 
@@ -83,6 +84,7 @@ class ProcessRunner:
         policy: GatePolicy | None = None,
         memory_bytes: int | None = None,
         on_tick: Tick | None = None,
+        on_pass: Callable[[PassOrder], None] | None = None,
         step: str | None = None,
     ) -> None:
         self._policy = policy or GatePolicy()
@@ -91,7 +93,7 @@ class ProcessRunner:
         self._folder = folder
         self._tmp = tmp
         self._memory_bytes = memory_bytes
-        self._on_tick = on_tick
+        self._on_tick, self._on_pass = on_tick, on_pass
         self._number = last_number(folder)
         self._trial_pid: int | None = None
         self._watch = SharedMemoryWatch()
@@ -273,6 +275,8 @@ class ProcessRunner:
 
     def _run(self, order: PassOrder, logs: Path) -> dict[str, Any] | Failure:
         """Run one pass and clean up after it."""
+        if self._on_pass is not None:
+            self._on_pass(order)
         self._watch = SharedMemoryWatch()
         with refusals_named(self._folder.parent):
             board = StageBoard.create(logs / "stage")

@@ -172,6 +172,11 @@ class Reading(Stored):
     others: "tuple[Reading, ...]" = ()
     """The same pass as ranks 1, 2, ... read it; all other fields are those of rank 0.
     Empty: there is one training process."""
+    begun_s: float | None = None
+    """Seconds that the study had taken when the pass began, the start of its processes
+    included; None: an older record, or nobody kept the time."""
+    begun_at: str | None = None
+    """The same as a time of day, by ISO 8601 in UTC."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,6 +248,11 @@ class Outcome(Stored):
     """Passes with the training step."""
     failure: Failure | None = None
     """Why it ended early; None where it did not."""
+    begun_s: float | None = None
+    """Seconds that the study had taken when the trial began; None: an older record, or
+    nobody kept the time."""
+    begun_at: str | None = None
+    """The same as a time of day, by ISO 8601 in UTC."""
 
     def __post_init__(self) -> None:
         """Check that nothing wrong can ever have a speed."""

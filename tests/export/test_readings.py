@@ -33,7 +33,7 @@ COLUMNS = [
     "cache", "epoch_rate", "steady_rate", "first_batch_s", "warm_s", "end_s", "total_s",
     "wait_p50_s", "wait_p99_s", "wait_max_s", "batches", "examples", "epochs",
     "own_cpu", "foreign_cpu", "stolen_cpu", "throttled_cpu", "storage_bytes",
-    "peak_memory_bytes",
+    "peak_memory_bytes", "begun_s", "begun_at",
 ]  # fmt: skip
 
 
@@ -109,6 +109,28 @@ def test_a_config_that_failed_later_keeps_its_rows(tmp_path: Path) -> None:
 
     assert frame["status"].tolist() == ["crashed"]
     assert frame["epoch_rate"].round().tolist() == [100]
+
+
+def test_when_trials_and_readings_began_is_told(tmp_path: Path) -> None:
+    """By the study's time and the time of day; an older record does not say."""
+    began = "2026-05-04T03:02:01.000+00:00"
+    trial = measured(0, ONE, [100.0], "given")
+    timed = replace(
+        trial,
+        readings=tuple(
+            replace(item, begun_s=12.5, begun_at=began) for item in trial.readings
+        ),
+        begun_s=11.0,
+        begun_at="2026-05-04T03:01:59.500+00:00",
+    )
+    file = stored(tmp_path, timed, measured(1, TWO, [200.0], "yours"))
+
+    readings, trials = autoloader.readings(file), autoloader.trials(file)
+
+    assert readings["begun_s"].tolist() == [12.5, pd.NA]
+    assert readings["begun_at"].tolist() == [began, pd.NA]
+    assert trials["begun_s"].tolist() == [11.0, pd.NA]
+    assert trials["begun_at"].tolist() == ["2026-05-04T03:01:59.500+00:00", pd.NA]
 
 
 def test_a_study_without_readings_has_all_columns(tmp_path: Path) -> None:

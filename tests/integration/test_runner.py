@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from autoloader.trial.reference import read_reference
 from autoloader.trial.runner import ProcessRunner
 from autoloader.values.config import LoaderConfig
 from autoloader.values.gate import GatePolicy
-from autoloader.values.job import ReferenceOrder
+from autoloader.values.job import PassOrder, ReferenceOrder
 from autoloader.values.outcome import (
     Failure,
     MemoryReading,
@@ -40,6 +40,7 @@ def runner_of(
     isolation: Isolation = "auto",
     stall_s: float | None = None,
     memory_bytes: int | None = None,
+    on_pass: Callable[[PassOrder], None] | None = None,
 ) -> Iterator[ProcessRunner]:
     """Give a runner for one of the datasets, or for a SPEC, its reference read."""
     tmp, read = make_tmp(), folder / "reference"
@@ -55,6 +56,7 @@ def runner_of(
         isolation=isolation,
         policy=GatePolicy(hang_after_s=stall_s),
         memory_bytes=memory_bytes,
+        on_pass=on_pass,
     )
     with runner:
         yield runner
@@ -103,7 +105,8 @@ def test_passes_are_forked_only_where_that_is_safe(
     name: str, isolation: Isolation, used: str, tmp_path: Path
 ) -> None:
     """All three passes work either way, and the outcome can say which it was."""
-    with runner_of(name, tmp_path, isolation=isolation) as runner:
+    begun: list[PassOrder] = []
+    with runner_of(name, tmp_path, isolation=isolation, on_pass=begun.append) as runner:
         verdict = runner.gate(TWO_WORKERS, examples=101)
         assert isinstance(verdict, Verdict)
         reading = runner.time(
@@ -119,6 +122,8 @@ def test_passes_are_forked_only_where_that_is_safe(
     assert memory.queue_was_full
     assert len(memory.epoch_end_bytes) == 2
     assert isolation_used == used
+    assert [order.kind for order in begun] == ["gate", "timed", "memory"]
+    assert begun[1].plan == wave_plan(2)
 
 
 @pytest.mark.slow

@@ -210,6 +210,29 @@ def crashed(number: int, tried: LoaderConfig, message: str) -> Outcome:
     )
 
 
+def failed(
+    number: int,
+    tried: LoaderConfig,
+    *,
+    kind: str,
+    phase: str,
+    message: str,
+    hint: str | None = None,
+    source: str = "search",
+) -> Outcome:
+    """Return the outcome of a trial that a failure of this kind ended."""
+    failure = Failure(kind=kind, phase=phase, message=message, hint=hint)
+    return Outcome(
+        number=number,
+        config=tried,
+        status=failure.status,
+        source=source,
+        isolation="fork",
+        seconds=1.0,
+        failure=failure,
+    )
+
+
 def result(
     rates: Mapping[LoaderConfig, float],
     *,

@@ -12,11 +12,14 @@ from autoloader.report.live import LiveView
 from autoloader.report.status import LiveStatus
 from autoloader.search.budget import Budget
 from autoloader.search.watcher import Extent
+from autoloader.values.job import PassOrder, PassPlan
 from autoloader.values.target import Target
 from tests.report.fakes import MACHINE, Terminal, config, crashed, measured, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from autoloader.values.config import LoaderConfig
 
 BUDGET = Budget(180.0, lambda: 30.0, 0.0)
 
@@ -62,20 +65,24 @@ def test_the_search_is_shown_with_what_it_came_to() -> None:
         view.on_trial(config(6))
         lines = drawn_last(stream)
 
-    assert lines[:2] == [
+    assert lines[:3] == [
         "autoloader  data.py:train",
-        "target 1,000 examples/s, on 2.5 CPUs, 2.0 GiB of memory, no accelerator",
+        "wanted    1,000 examples/s",
+        "machine   2.5 CPUs, 2.0 GiB of memory, no accelerator",
     ]
-    assert lines[2].startswith("search ")
-    assert lines[2].endswith("2 m 30 s left")
-    assert lines[3:] == [
+    assert lines[3].startswith("search ")
+    assert lines[3].endswith("2 m 30 s left")
+    assert lines[4:] == [
         "running   6 workers, prefetch 2, batch 64",
         "stage     -",
-        "last           200/s  0 workers, batch 64",
-        "fastest      1,300/s  8 workers, prefetch 2, batch 64",
-        "simplest       950/s  4 workers, prefetch 2, batch 64  (may be enough)",
-        "trials    3 measured · 1 refused · 2 passed over",
-        "2 workers, prefetch 2, batch 64: missing_ids: 2 examples never arrive…",
+        "rate      -",
+        "last        200/s  1 reading  0 workers, batch 64",
+        "fastest   1,300/s  1 reading  8 workers, prefetch 2, batch 64",
+        "simplest    950/s  1 reading  4 workers, prefetch 2, batch 64",
+        "trials    3 measured · 1 refused",
+        "untried   2 passed over",
+        "refused   2 workers, prefetch 2, batch 64",
+        "missing_ids: 2 examples never arrived: ids 5, 7",
     ]
 
 
@@ -86,15 +93,15 @@ def test_a_search_of_all_configs_shows_how_many_are_done() -> None:
 
     with live_view(stream) as view:
         view.on_phase("search", "9 configs", budget, Extent(configs=9, tried=2))
-        begun = drawn_last(stream)[2]
+        begun = drawn_last(stream)[3]
         now = 50.0
         view.on_outcome(measured(2, config(4), [950.0]))
         view.on_skip(config(1), "as few workers")
         now = 300.0  # long after the end of the budget
         view.on_outcome(measured(3, config(8), [1300.0]))
-        later = drawn_last(stream)[2]
+        later = drawn_last(stream)[3]
         view.on_phase("race", "4 workers; 8 workers", budget.for_the_finish())
-        finish = drawn_last(stream)[2]
+        finish = drawn_last(stream)[3]
 
     assert begun.endswith("2 of 9 configs")
     assert later.endswith("5 of 9 configs, about 9 m 00 s left")
@@ -111,8 +118,8 @@ def test_the_race_is_shown_against_the_target() -> None:
         view.on_round(2, {config(8): 1300.0, config(4): 990.0})
         lines = drawn_last(stream)
 
-    assert lines[3] == "2 rounds; decided after 6, 12 or 24"
-    assert [line.split(maxsplit=6)[6].split() for line in lines[4:6]] == [
+    assert lines[4] == "2 rounds; decided after 6, 12 or 24"
+    assert [line.split(maxsplit=6)[6].split() for line in lines[5:7]] == [
         ["990/s", "━━━━━━━━━━━", "│", "99", "%"],
         ["1,300/s", "━━━━━━━━━━━━│━━━", "130", "%"],
     ]
@@ -128,7 +135,7 @@ def test_a_race_begins_with_the_names_of_the_finalists() -> None:
         view.on_trial(config(4))
         lines = drawn_last(stream)
 
-    assert lines[3:6] == [
+    assert lines[4:7] == [
         "0 rounds; decided after 6, 12 or 24",
         "4 workers, batch 64",
         "8 workers, batch 64",
@@ -145,7 +152,7 @@ def test_the_reference_counts_examples() -> None:
         view.on_tick("reading", 1200)
         lines = drawn_last(stream)
 
-    assert lines[3:] == ["running   data.py:train", "stage     reading, 1,200 examples"]
+    assert lines[4:] == ["running   data.py:train", "stage     reading, 1,200 examples"]
 
 
 def test_time_that_is_up_is_said() -> None:
@@ -156,7 +163,7 @@ def test_time_that_is_up_is_said() -> None:
         view.on_phase("verification", "4 workers", Budget(180.0, lambda: 200.0, 0.0))
         lines = drawn_last(stream)
 
-    assert lines[2].endswith("time is up")
+    assert lines[3].endswith("time is up")
 
 
 def test_no_config_may_be_enough_at_first() -> None:
@@ -168,7 +175,74 @@ def test_no_config_may_be_enough_at_first() -> None:
         view.on_outcome(measured(0, config(0), [200.0]))
         lines = drawn_last(stream)
 
-    assert "simplest  -" in lines
+    assert ["simplest", "-"] in [line.split() for line in lines]
+
+
+def test_the_running_pass_is_shown_with_what_it_delivers_so_far() -> None:
+    """A few waves after its warm-up, with the interval of the waves."""
+    stream, now = Terminal(), 0.0
+    plan = PassPlan(warm_batches=4, steady_batches=20, tail_batches=2)
+
+    with live_view(stream, lambda: now) as view:
+        view.on_phase("search", "48 configs", BUDGET)
+        view.on_trial(config(2))
+        view.on_pass(pass_of("timed", config(2), plan))
+        view.on_tick("loading", 2)
+        now = 1.0
+        view.on_tick("loading", 4)
+        early = drawn_last(stream)[5:7]
+        for done, now in ((6, 2.0), (8, 2.9), (10, 4.0)):  # noqa: B007
+            view.on_tick("loading", done)
+        later = drawn_last(stream)[5:7]
+        view.on_pass(pass_of("memory", config(2), None))
+        now = 5.0
+        view.on_tick("filling queue", 3)
+        weighing = drawn_last(stream)[4:7]
+
+    said = "stage     reading its speed: loading, {} batches"
+    assert early == [said.format(4), "rate      too early to tell"]
+    assert later == [said.format(10), "rate      128/s  100\u2013165  so far"]
+    assert weighing == [
+        "running   2 workers, prefetch 2, batch 64",
+        "stage     weighing its memory: filling queue, 3 batches",
+        "rate      -",
+    ]
+
+
+def test_what_the_search_came_to_is_shown_in_the_race_too() -> None:
+    """Fastest and simplest by the race's rounds, once there are any."""
+    stream = Terminal()
+
+    with live_view(stream) as view:
+        view.on_phase("search", "48 configs", BUDGET)
+        view.on_outcome(measured(0, config(8), [1300.0]))
+        view.on_outcome(measured(1, config(4), [900.0]))
+        view.on_outcome(crashed(2, config(1), "no"))
+        view.on_phase("race", "4 workers; 8 workers", BUDGET)
+        before = drawn_last(stream)[-3:]
+        for number in (1, 2, 3):
+            rates = {config(4): 990.0 + number, config(8): 1200.0 - number}
+            view.on_round(number, rates)
+        after = drawn_last(stream)[-3:]
+
+    trials = "trials    2 measured · 1 crashed"
+    assert before == [
+        "fastest   1,300/s  1 reading  8 workers, prefetch 2, batch 64",
+        "simplest    900/s  1 reading  4 workers, prefetch 2, batch 64",
+        trials,
+    ]
+    assert after == [
+        "fastest   1,198/s  1,196\u20131,200  8 workers, prefetch 2, batch 64",
+        "simplest    992/s  990\u2013994      4 workers, prefetch 2, batch 64",
+        trials,
+    ]
+
+
+def pass_of(kind: str, tried: LoaderConfig, plan: PassPlan | None) -> PassOrder:
+    """Return the order of a pass."""
+    return PassOrder(
+        kind=kind, config=tried, logs="", tmp="", reference="", examples=0, plan=plan
+    )
 
 
 def test_progress_alone_is_drawn_twice_a_second_at_most() -> None:
@@ -271,4 +345,4 @@ def test_what_keeps_a_step_fed_is_shown_once_it_is_known() -> None:
         view.on_outcome(measured(0, config(2), [500.0]))
         lines = drawn_last(stream)
 
-    assert lines[1].startswith("target what keeps the step fed (380 examples/s), on ")
+    assert lines[1] == "wanted    what keeps the step fed (380 examples/s)"

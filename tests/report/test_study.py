@@ -13,6 +13,8 @@ import yaml
 from autoloader.commands.report import sources_of
 from autoloader.errors import StoredFileError
 from autoloader.export.recommendation import Recommendation
+from autoloader.export.study_files import Taken, read_study
+from autoloader.measure.throughput import epoch_rate
 from autoloader.report.study import Sources, StudyReport
 from autoloader.report.study_making import study_report
 from autoloader.search.record import Record
@@ -55,6 +57,32 @@ def test_verdict_and_bound_are_those_of_the_tune(
     share = min(low * 0.97 * 0.95, 1) * 100
     assert report.bound is not None
     assert report.bound.startswith(f"at least {share:.1f} % of the fastest, with 95 %")
+
+
+def test_readings_of_the_race_are_told_in_time_where_the_record_says_when(
+    studied: Replayed, report: StudyReport
+) -> None:
+    """A replay keeps no time, as older versions did not."""
+    study = read_study(studied.folder)
+    raced = [item for item in study.taken if item.reading.purpose == "race"]
+    timed = [
+        Taken(item.outcome, replace(item.reading, begun_s=100.0 + number))
+        for number, item in enumerate(raced)
+    ]
+
+    found = study_report(
+        Sources(
+            name="autoloader.yaml",
+            recommendation=None,
+            study=replace(study, taken=tuple(timed)),
+        )
+    )
+
+    assert report.raced == ()
+    assert [item.begun_s for item in found.raced] == [
+        100.0 + number for number in range(len(raced))
+    ]
+    assert found.raced[0].rate == epoch_rate(raced[0].reading)
 
 
 def test_rows_are_paired_as_the_race_itself_pairs_them(

@@ -90,7 +90,7 @@ class Kit:
             self.journal,
             SPACE,
             outcomes=self.record.outcomes,
-            memory_bytes=None,
+            target=self.target,
         )
 
     def strategy(self) -> Strategy:
@@ -441,7 +441,7 @@ def test_optuna_sees_rates_failures_and_findings(make: Make) -> None:
     storage = optuna.storages.JournalStorage(
         optuna.storages.journal.JournalFileBackend(str(kit.journal))
     )
-    trials = optuna.load_study(study_name="autoloader", storage=storage).trials
+    trials = optuna.load_study(study_name=None, storage=storage).trials
 
     told = {trial.user_attrs["number"]: trial for trial in trials if trial.user_attrs}
     assert len(told) == len(kit.record.outcomes)

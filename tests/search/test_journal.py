@@ -25,7 +25,7 @@ def told(path: Path) -> list[tuple[int, str]]:
     storage = optuna.storages.JournalStorage(
         optuna.storages.journal.JournalFileBackend(str(path))
     )
-    found = optuna.load_study(study_name="autoloader", storage=storage).trials
+    found = optuna.load_study(study_name=path.parent.name, storage=storage).trials
     return [(item.user_attrs["number"], item.user_attrs["status"]) for item in found]
 
 
@@ -141,3 +141,52 @@ def test_a_lock_that_a_killed_run_left_is_no_obstacle(path: Path) -> None:
     Journal(path, [trial(0), trial(1)]).add(trial(2))
 
     assert [number for number, _ in told(path)] == [0, 1, 2]
+
+
+def test_the_end_takes_the_place_of_what_was_told_before(path: Path) -> None:
+    """Under the same name, and by lines that are added: a dashboard reads on."""
+    open_one = Journal(path, [trial(0), trial(1)])
+    before = path.read_bytes()
+
+    open_one.conclude([trial(0), trial(1, "refused")], about={"state": "met"})
+
+    assert told(path) == [(0, "measured"), (1, "refused")]
+    assert path.read_bytes().startswith(before)
+    assert studies(path)[0].user_attrs == {"state": "met"}
+    assert len(studies(path)) == 1
+    Journal(path, [trial(0), trial(1, "refused")])
+    assert path.read_bytes().startswith(before)
+
+
+def test_the_end_is_told_where_the_journal_has_gone(path: Path) -> None:
+    """It is written anew, whole."""
+    open_one = Journal(path, [trial(0), trial(1)])
+    path.unlink()
+
+    open_one.conclude([trial(0), trial(1)], about={})
+
+    assert told(path) == [(0, "measured"), (1, "measured")]
+
+
+def test_an_end_that_the_disk_refuses_ends_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The recommendation is written nevertheless."""
+    open_one = Journal(path, [trial(0), trial(1)])
+
+    def refuse(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", refuse)
+        open_one.conclude([trial(0)], about={})
+
+    assert "No space left on device" in caplog.text
+
+
+def studies(path: Path) -> list[optuna.study.StudySummary]:
+    """Return what a dashboard lists."""
+    storage = optuna.storages.JournalStorage(
+        optuna.storages.journal.JournalFileBackend(str(path))
+    )
+    return optuna.get_all_study_summaries(storage=storage)

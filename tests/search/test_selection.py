@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autoloader.measure.intervals import Interval
 from autoloader.search.selection import (
     HOPELESS,
     LIKELY,
@@ -471,20 +472,32 @@ def test_each_knob_has_the_neighbours_that_differ_in_it_alone() -> None:
 
     effects = knob_effects(outcomes, chosen)
 
+    unpaired = {"low": None, "high": None}
     assert effects == {
         "num_workers": [
-            {"value": 1, "rate_ratio": 0.5, "memory_bytes": -40},
-            {"value": 4, "rate_ratio": 2.0, "memory_bytes": 80},
+            {"value": 1, "rate_ratio": 0.5, **unpaired, "memory_bytes": -40},
+            {"value": 4, "rate_ratio": 2.0, **unpaired, "memory_bytes": 80},
         ],
         "prefetch_factor": [
-            {"value": 4, "rate_ratio": 4.0, "memory_bytes": None},
+            {"value": 4, "rate_ratio": 4.0, **unpaired, "memory_bytes": None},
         ],
         "pin_memory": [
-            {"value": True, "rate_ratio": 0.25, "memory_bytes": 0},
+            {"value": True, "rate_ratio": 0.25, **unpaired, "memory_bytes": 0},
         ],
         "persistent_workers": [],
         "batch_size": [],
     }
+
+
+def test_neighbours_that_were_raced_are_compared_round_by_round() -> None:
+    """Their ratio is that of common rounds, with its interval."""
+    outcomes = [outcome(config(2), 1000.0), outcome(config(4), 2000.0)]
+    paired = Interval(median=1.9, low=1.8, high=2.0)
+
+    effects = knob_effects(outcomes, config(2), lambda _new, _old: paired)
+
+    (effect,) = effects["num_workers"]
+    assert (effect["rate_ratio"], effect["low"], effect["high"]) == (1.9, 1.8, 2.0)
 
 
 def test_no_workers_is_a_neighbour_in_the_number_of_workers_alone() -> None:

@@ -1,10 +1,12 @@
 """One trial: what it is gated on, whether it is weighed, and what ends it early."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from autoloader.measure.planning import START_S, expected_example_s
+from autoloader.search.moments import Moment
 from autoloader.search.prediction import shm_free_now
 from autoloader.search.stopwatch import Stopwatch
 from autoloader.search.trials import (
@@ -65,6 +67,43 @@ def tried(
         memory_bytes=memory_bytes,
         clock=runner.clock,
     )
+
+
+# When it began
+
+
+def test_trial_and_reading_say_when_they_began() -> None:
+    """By the study's own time, and the time of day; the reading after the gate."""
+    runner = a_runner()
+    timed = stopwatch(runner=runner)
+    begun, begin_s = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC), runner.clock()
+
+    def moment() -> Moment:
+        passed_s = runner.clock() - begin_s
+        return Moment(study_s=100.0 + passed_s, at=begun + timedelta(seconds=passed_s))
+
+    timed.moment = moment
+
+    outcome = run_trial(
+        timed, config(2), number=0, source="search", memory_bytes=None,
+        clock=runner.clock,
+    )  # fmt: skip
+
+    (reading,) = outcome.readings
+    assert (outcome.begun_s, outcome.begun_at) == (
+        100.0,
+        "2026-05-04T03:02:01.000+00:00",
+    )
+    assert reading.begun_s is not None
+    assert 100.0 < reading.begun_s < 100.0 + outcome.seconds
+
+
+def test_where_nobody_keeps_the_time_nothing_is_said_of_it() -> None:
+    """Of a trial, nor of its readings."""
+    outcome = tried(a_runner(), config(2))
+
+    assert (outcome.begun_s, outcome.begun_at) == (None, None)
+    assert outcome.readings[0].begun_s is None
 
 
 # Time from example to example

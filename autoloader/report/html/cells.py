@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from autoloader.measure.intervals import Interval
 
-TO, TIMES, MINUS = "\u2013", "\u00d7", "\u2212"
+TO, TIMES = "\u2013", "\u00d7"
 
 
 def interval_cell(interval: Interval | None, words: Callable[[float], str]) -> Cell:
@@ -34,27 +34,8 @@ def multiple(ratio: float) -> str:
     return f"{ratio:,.{digits}f}{TIMES}"
 
 
-def signed_bytes(size: float | None) -> str:
-    """Return a difference of memory with its sign; empty where it is not known."""
-    if size is None:
-        return ""
-    sign = "+" if size > 0 else MINUS if size < 0 else ""
-    return f"{sign}{format_bytes(abs(size))}"
-
-
 def memory_cell(peak_bytes: float | None, *, was_full: bool) -> Cell:
     """Return memory; a lower bound where the queue was not seen full."""
     if peak_bytes is None:
         return Cell()
     return Cell(said=format_bytes(peak_bytes), beneath="" if was_full else "or more")
-
-
-def value_words(value: object) -> str:
-    """Return a setting in words: yes, no, none, or as it stands."""
-    match value:
-        case None:
-            return "none"
-        case bool():
-            return "yes" if value else "no"
-        case _:
-            return str(value)

@@ -1,14 +1,12 @@
-"""Charts of what happened one after the other: trials, rounds of the race, waits.
+"""Charts of what happened one after the other: rounds of the race, waits.
 
 Pure: figures of a study in, drawings out.
 """
 
 from __future__ import annotations
 
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from autoloader.report import sentences
 from autoloader.report.html.frame import WIDTH, Area, Axis, Chart, axes
 from autoloader.report.html.marks import label_of, labels_of, look_of
 from autoloader.report.html.scales import (
@@ -28,23 +26,17 @@ from autoloader.report.html.svg import (
     stairs,
     text,
 )
-from autoloader.units import format_cost, format_rate, format_seconds
-from autoloader.values.outcome import Status
+from autoloader.units import LEAST_WAIT_S, format_wait
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from autoloader.report.html.svg import Point
     from autoloader.report.rows import RowName
     from autoloader.report.study_figures import (
         RaceFigures,
         RaceLine,
-        TrialFigures,
         WaitCurve,
     )
-
-LEAST_WAIT_S = 1e-5
-"""Shorter waits are drawn as this: the batch was there."""
 
 MOST_STEPS = 200
 """Points of a curve of waits, however many waits there are."""
@@ -57,53 +49,6 @@ _GAP = 15.0
 
 _MOST_LETTERS = 28
 """Letters of a label beside a chart; longer ones are cut, and stand in the table."""
-
-
-def time_line(trials: Sequence[TrialFigures]) -> Chart | None:
-    """Return every trial in its order, as wide as it took and as high as its rate.
-
-    A trial without a speed is a mark on the line at the bottom. None where there is no
-    trial.
-    """
-    if not trials:
-        return None
-    area = Area()
-    ends = list(accumulate(max(item.seconds, 0.0) for item in trials))
-    whole_s = max(ends[-1], 1e-3)
-    most = max((item.searched or 0.0 for item in trials), default=0.0) or 1.0
-    across = Linear(low=0.0, high=whole_s, start=area.left, end=area.right)
-    up = Linear(low=0.0, high=most * 1.08, start=area.bottom, end=area.top)
-    bars = []
-    begin = 0.0
-    for item, end in zip(trials, ends, strict=True):
-        bars.append(_bar(item, across(begin), across(end), up))
-        begin = end
-    parts = [
-        axes(
-            area,
-            Axis(
-                scale=across,
-                title="seconds of trials, one after the other (the race follows)",
-                labels=tuple(
-                    (tick, f"{tick:,.10g}") for tick in ticks(0.0, whole_s, 8)
-                ),
-            ),
-            Axis(
-                scale=up,
-                title="examples/s, first reading of each trial",
-                labels=tuple((tick, f"{tick:,.10g}") for tick in ticks(0.0, up.high)),
-            ),
-        ),
-        *bars,
-        polyline(_best_so_far(trials, ends, across, up), "best so-far"),
-    ]
-    counts = sentences.trials(_counts(trials))
-    return Chart(
-        name="plot-trials",
-        title="Trials in their order",
-        description=f"{counts}, in {format_seconds(whole_s)}.",
-        parts=tuple(parts),
-    )
 
 
 def race_by_rounds(race: RaceFigures | None) -> Chart | None:
@@ -210,60 +155,6 @@ def wait_shares(curves: Sequence[WaitCurve]) -> Chart | None:
         description=f"{said}.",
         parts=tuple(parts),
     )
-
-
-def format_wait(seconds: float) -> str:
-    """Return a wait as it is labelled; what is not measurable is nothing."""
-    if seconds < LEAST_WAIT_S / 10:
-        return "0"
-    milliseconds = seconds * 1000
-    if 1 <= milliseconds < 999.5:
-        return f"{milliseconds:.3g} ms"
-    return format_cost(seconds)
-
-
-def _bar(item: TrialFigures, left: float, right: float, up: Linear) -> Element:
-    """Return the bar of a trial, or the mark of one without a speed."""
-    told = f"trial {item.number}: {item.config.describe()}: "
-    if item.searched is not None and item.status is Status.MEASURED:
-        told += f"{format_rate(item.searched)} examples/s"
-        y = up(item.searched)
-        shape = element(
-            "rect",
-            x=left,
-            y=y,
-            width=max(right - left - 0.5, 0.5),
-            height=max(up(0.0) - y, 0.5),
-        )
-        return element(
-            "g", element("title", told), shape, class_=f"bar {look_of(item.names)}"
-        )
-    fate = sentences.FATES[item.status]
-    told += fate if item.code is None else f"{fate}, {item.code}"
-    x, y = (left + right) / 2, up(0.0) - 9
-    cross = element("path", d=f"M{x - 5:.1f} {y - 5:.1f}l10 10m0 -10l-10 10")
-    return element("g", element("title", told), cross, class_="mark lost")
-
-
-def _best_so_far(
-    trials: Sequence[TrialFigures], ends: Sequence[float], across: Linear, up: Linear
-) -> tuple[Point, ...]:
-    best = 0.0
-    points: list[Point] = [(across(0.0), up(0.0))]
-    for item, end in zip(trials, ends, strict=True):
-        if item.status is Status.MEASURED:
-            best = max(best, item.searched or 0.0)
-        points.append((across(end), up(best)))
-    return stairs(points)
-
-
-def _counts(trials: Sequence[TrialFigures]) -> dict[str, int]:
-    found = [item.status for item in trials]
-    return {
-        status.value: found.count(status)
-        for status in sentences.FATES
-        if status in found
-    }
 
 
 def _paired(item: RaceLine, base: RaceLine) -> list[tuple[int, float]]:

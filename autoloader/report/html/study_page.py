@@ -27,10 +27,12 @@ from autoloader.report.html.blocks import (
     Snippet,
     Tile,
 )
-from autoloader.report.html.cells import interval_cell, memory_cell, value_words
-from autoloader.report.html.courses import race_by_rounds, time_line, wait_shares
+from autoloader.report.html.cells import interval_cell, memory_cell
+from autoloader.report.html.courses import race_by_rounds, wait_shares
 from autoloader.report.html.embedded import readings_table
 from autoloader.report.html.plots import rate_by_memory, rate_by_workers
+from autoloader.report.html.timeline import time_line
+from autoloader.report.knob_rows import value_words
 from autoloader.report.loop_rows import step_words
 from autoloader.report.machine import machine_words
 from autoloader.report.needs import needs_words
@@ -214,9 +216,10 @@ def _search(report: StudyReport) -> Iterator[Block]:
     if items:
         yield Facts(items=items)
     yield from _figure(
-        time_line(report.trials),
+        time_line(report.trials, report.raced),
         "Each bar is a trial: as wide as it took, as high as its first reading. A "
-        "cross is a trial without a speed; the line is the fastest so far.",
+        "cross is a trial without a speed; the line is the fastest so far; points are "
+        "readings of the race, where the record says when they were taken.",
     )
     if report.failed:
         yield tables.failed_table(report.failed)

@@ -7,21 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from autoloader.measure.intervals import median
+from autoloader.measure.intervals import Interval, median
 from autoloader.report import sentences
 from autoloader.report.html.blocks import Cell, Row, Table
-from autoloader.report.html.cells import (
-    interval_cell,
-    memory_cell,
-    multiple,
-    signed_bytes,
-    value_words,
-)
-from autoloader.report.html.courses import format_wait
+from autoloader.report.html.cells import interval_cell, memory_cell, multiple
 from autoloader.report.html.marks import label_of, look_of
+from autoloader.report.knob_rows import signed_bytes, value_words
 from autoloader.report.loop_rows import merged_loops
 from autoloader.report.table import multiple_like
-from autoloader.units import format_cost, format_percent, format_rate
+from autoloader.units import format_cost, format_percent, format_rate, format_wait
 from autoloader.values.outcome import Status
 
 if TYPE_CHECKING:
@@ -84,7 +78,7 @@ def knobs_table(report: StudyReport) -> Table | None:
             head=Cell(said=f"{knob} = {value_words(effect['value'])}"),
             cells=(
                 Cell(said=value_words(getattr(config, knob))),
-                Cell(said=f"{effect['rate_ratio']:.2f}{TIMES}"),
+                interval_cell(_ratio_of(effect), multiple),
                 Cell(said=signed_bytes(effect["memory_bytes"])),
             ),
         )
@@ -95,9 +89,17 @@ def knobs_table(report: StudyReport) -> Table | None:
         return None
     return Table(
         caption="What each knob does by itself: measured configs that differ from the "
-        "recommended one in that knob alone. All readings count, unpaired.",
+        "recommended one in that knob alone. A ratio with an interval is of the race's "
+        "common rounds, one without of all readings, unpaired.",
         columns=("instead", "recommended", "rate", "memory"),
         rows=tuple(rows),
+    )
+
+
+def _ratio_of(effect: Mapping[str, Any]) -> Interval:
+    """Return a knob's effect on the rate; files of older versions have no ends."""
+    return Interval(
+        median=effect["rate_ratio"], low=effect.get("low"), high=effect.get("high")
     )
 
 
@@ -105,10 +107,11 @@ def trials_table(trials: Sequence[TrialFigures]) -> Table:
     """Return all trials in their order."""
     return Table(
         caption=f"All {len(trials)} trials, in order. Rates are medians of the race, "
-        "of those that were not raced one reading.",
+        "of those that were not raced one reading. Seconds: when it began, since the "
+        "study did, and how long it took.",
         columns=(
             "trial", "config", "proposed by", "fate", "examples/s", "readings",
-            "memory", "seconds",
+            "memory", "began", "seconds",
         ),
         rows=tuple(
             Row(
@@ -120,6 +123,7 @@ def trials_table(trials: Sequence[TrialFigures]) -> Table:
                     interval_cell(item.rate, format_rate),
                     Cell(said=str(item.readings) if item.readings else ""),
                     memory_cell(item.peak_bytes, was_full=item.queue_was_full),
+                    Cell(said="" if item.begun_s is None else f"{item.begun_s:.1f}"),
                     Cell(said=f"{item.seconds:.1f}"),
                 ),
                 look=look_of(item.names),

@@ -10,14 +10,14 @@ import pytest
 
 from autoloader.measure.intervals import Interval
 from autoloader.report.html.courses import (
-    format_wait,
     race_by_rounds,
-    time_line,
     wait_shares,
 )
 from autoloader.report.html.marks import MOST_TOLD, labels_of
 from autoloader.report.html.plots import rate_by_memory, rate_by_workers
+from autoloader.report.html.timeline import time_line
 from autoloader.report.study_figures import (
+    RacedReading,
     RaceFigures,
     RaceLine,
     TrialFigures,
@@ -53,6 +53,8 @@ def trial(
         status=Status.REFUSED if rate is None else Status.MEASURED,
         code="missing_ids" if rate is None else None,
         seconds=10.0,
+        begun_s=None,
+        begun_at=None,
         searched=rate,
         rate=interval,
         readings=0 if rate is None else 1,
@@ -205,6 +207,40 @@ def test_every_trial_is_on_the_time_line_with_its_fate() -> None:
     assert root.findtext("desc") == "4 trials: 3 measured, 1 refused, in 40 s."
 
 
+def test_trials_and_race_stand_where_they_were_in_time() -> None:
+    """With the gaps between them; the race follows the last trial."""
+    begins = (4.0, 20.0, 35.0, 50.0)
+    trials = [
+        replace(item, begun_s=begin) for item, begin in zip(TRIALS, begins, strict=True)
+    ]
+    dot = RacedReading(
+        config=config(4), names=("chosen",), begun_s=90.0, end_s=100.0, rate=790.0
+    )
+
+    root = drawn(time_line(trials, [dot]))
+
+    bars = [item.find("rect") for item in of_class(root, "bar")]
+    edges = [float(bar.attrib["x"]) for bar in bars if bar is not None]
+    (point,) = of_class(root, "mark", "chosen")
+    a_second = (edges[1] - edges[0]) / 16
+    assert edges[2] - edges[1] == pytest.approx(30 * a_second, rel=0.01)
+    assert float(point.attrib["cx"]) - edges[0] == pytest.approx(
+        91 * a_second, rel=0.01
+    )
+    assert "seconds since the study began" in words(root)
+    assert root.findtext("desc") == (
+        "4 trials: 3 measured, 1 refused, in 1 m 40 s; 1 reading of the race."
+    )
+
+
+def test_a_record_that_lacks_a_time_is_drawn_one_after_the_other() -> None:
+    """As older versions wrote it: no place in time is made up, nor one of the race."""
+    trials = [replace(TRIALS[0], begun_s=4.0), *TRIALS[1:]]
+    dot = RacedReading(config=config(4), names=(), begun_s=90.0, end_s=99.0, rate=1.0)
+
+    assert str(time_line(trials, [dot])) == str(time_line(TRIALS))
+
+
 def race(*lines: RaceLine) -> RaceFigures:
     """Return a race whose base is the first line."""
     rounds = tuple(
@@ -289,15 +325,6 @@ def test_a_curve_of_many_waits_has_few_points() -> None:
 
     assert len(str(chart)) < 15_000
     assert "half within 25 s" in str(chart)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [(0.0, "0"), (2e-5, "20 us"), (0.001, "1 ms"), (0.0125, "12.5 ms"), (2.5, "2.5 s")],
-)
-def test_waits_are_labelled_in_their_unit(seconds: float, said: str) -> None:
-    """Without zeros that say nothing."""
-    assert format_wait(seconds) == said
 
 
 def test_labels_of_named_configs_are_their_names() -> None:
