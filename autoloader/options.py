@@ -128,7 +128,9 @@ class TuneOptions(_TimedOptions, total=False):
     persistent_workers: YesNo | None
     """Whether it is so, or is to be searched."""
     trials: SupportsIndex | None
-    """Most trials; None: by the budget."""
+    """Most trials, in a fleet those of all machines; None: by the budget."""
+    storage: File | None
+    """What a fleet shares: a URL of PostgreSQL, the path of a journal, `env:NAME`."""
     exhaustive: bool | None
     """Whether every setting is tried."""
     verify: SupportsIndex | Literal["all"] | None

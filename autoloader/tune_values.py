@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from autoloader.search.passed_over import PassedOver
     from autoloader.trial.hosting import Isolation
     from autoloader.values.config import LoaderConfig
+    from autoloader.values.fleet import Storage
     from autoloader.values.job import Reference
     from autoloader.values.outcome import Outcome
     from autoloader.values.target import Target
@@ -42,6 +43,7 @@ class TuneRequest:
     space: SpaceRequest = field(default_factory=SpaceRequest)
     budget_s: float = 180.0
     most_trials: int | None = None
+    """Of all machines together, where a fleet shares the search."""
     is_exhaustive: bool = False
     """Whether every config of the space is tried, however long that takes."""
     verify: int | None = None
@@ -63,6 +65,8 @@ class TuneRequest:
     """Configs that are tried first, beside PyTorch's default and the user's own."""
     section: dict[str, Any] | None = None
     """What asks for the same study again, as the file keeps it; None: nothing does."""
+    storage: Storage | None = None
+    """Where a fleet keeps the study that this machine shares; None: it works alone."""
     folder: Path = Path(".autoloader")
     """Where studies are kept."""
 

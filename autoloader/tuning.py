@@ -5,7 +5,6 @@ Readable on one screen; each step lives in a module of its own. Prints nothing.
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from contextlib import ExitStack
@@ -18,38 +17,42 @@ from autoloader.files import check_writable, refusals_named
 from autoloader.opening import Opened, Opening
 from autoloader.search.budget import Budget
 from autoloader.search.cost_model import CostModel
-from autoloader.search.exploration import Exploration, Stop
 from autoloader.search.finale import Finale, Result
+from autoloader.search.fleet_names import FleetName
 from autoloader.search.folder import StudyFolder, StudyKey, StudyState
 from autoloader.search.moments import Moment
 from autoloader.search.passed_over import by_reason
 from autoloader.search.rates import rates_of
 from autoloader.search.reasons import nothing_left, nothing_measured
 from autoloader.search.record import Record
-from autoloader.search.space import Space, SpaceRequest, incumbents, with_stored
+from autoloader.search.space import Space, SpaceRequest
 from autoloader.search.stopwatch import PASS_SHARE, Stopwatch
-from autoloader.search.strategy import InOrder, Strategy
-from autoloader.search.study import Study
-from autoloader.search.watcher import Extent
+from autoloader.search.strategy import Strategy
+from autoloader.searching import Searching
 from autoloader.stepping import Stepping
 from autoloader.trial.aftercare import make_tmp, remove_folder
 from autoloader.trial.rank_references import runner_of
 from autoloader.tune_values import TuneRequest, TuneResult
-from autoloader.values.config import LoaderConfig
 from autoloader.values.job import scope_of_one
 from autoloader.values.outcome import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from autoloader.child.stages import Stage
     from autoloader.export.recommendation import Recommendation
+    from autoloader.search.exploration import Stop
+    from autoloader.search.shared_storage import SharedStorage
+    from autoloader.search.study import Study
     from autoloader.search.watcher import Watcher
+    from autoloader.sharing import Sharing
     from autoloader.trial.ranked import RankedRunner
     from autoloader.trial.runner import ProcessRunner
+    from autoloader.values.config import LoaderConfig
     from autoloader.values.job import Reference
     from autoloader.values.machine import Machine
+    from autoloader.values.scope import DatasetFacts
     from autoloader.values.target import Target
 
 
@@ -93,6 +96,7 @@ def tune(
             request,
             machine,
             watcher,
+            key,
             folder,
             record,
             tmp,
@@ -109,6 +113,7 @@ class _Tuning:
     request: TuneRequest
     machine: Machine
     watcher: Watcher
+    key: StudyKey
     folder: StudyFolder
     record: Record
     tmp: Path
@@ -118,6 +123,8 @@ class _Tuning:
     is_finished: bool = False
     study: Study | None = None
     """Optuna's, once the search has begun."""
+    shared: SharedStorage | None = None
+    """What a fleet shares; None: this machine works alone."""
     stepping: Stepping | None = None
     """None: there is no training step."""
     allowed: tuple[LoaderConfig, ...] = ()
@@ -126,6 +133,7 @@ class _Tuning:
 
     def run(self) -> TuneResult:
         begun = self.budget.begun
+        self.shared = self._reach()
         opened = self._open()
         reference, space = opened.reference, opened.state.space
         self.stepping = self._time_step(reference, space)
@@ -156,6 +164,16 @@ class _Tuning:
             is_exhaustive=self.request.is_exhaustive,
             passed_over=by_reason(self.passed_over),
         )
+
+    def _reach(self) -> SharedStorage | None:
+        """Open what a fleet shares, before anything is read; None: there is none."""
+        if self.request.storage is None:
+            return None
+        from autoloader.sharing import reach  # SQLAlchemy
+
+        found = reach(self.request.storage, self.watcher)
+        self.stack.callback(found.close)
+        return found
 
     def _open(self) -> Opened:
         """Read the reference; take budget and memory from an earlier run."""
@@ -229,7 +247,7 @@ class _Tuning:
         return stopwatch
 
     def _strategy(self, reference: Reference, space: Space) -> Strategy:
-        own = _user_config(reference)
+        own = reference.facts.own_config
         is_free = self.request.space == SpaceRequest()  # nothing speaks against it
         strategy = Strategy.of(
             space,
@@ -248,46 +266,22 @@ class _Tuning:
         return strategy if self.stepping is None else self.stepping.narrow(strategy)
 
     def _search(self, stopwatch: Stopwatch, space: Space, strategy: Strategy) -> Stop:
-        target, is_exhaustive = self.target, self.request.is_exhaustive
-        first = with_stored(
-            incumbents(space, facts=stopwatch.facts),
-            [item for item in self.request.first if item in strategy.configs],
-        )
-        if self.stepping is not None:
-            first = self.stepping.with_neighbours(first, strategy)
-        extent = self._extent(strategy, first) if is_exhaustive else None
-        count = len(space.configs()) if extent is None else extent.configs
-        self.watcher.on_phase("search", f"{count} configs", self.budget, extent)
-        self.study = Study(
-            self.folder.path / "optuna.log",
-            space,
-            outcomes=self.record.outcomes,
-            target=target,
-            about={
-                "dataset": self.request.source.spec,
-                "machine": self.machine.key,
-                "scope": f"{stopwatch.scope.examples:,} examples an epoch",
-            },
-        )
-        exploration = Exploration(
+        searching = Searching(
+            request=self.request,
             record=self.record,
-            study=self.study,
-            proposer=InOrder(configs=strategy.configs) if is_exhaustive else strategy,
-            configs=strategy.configs,
-            target=target,
-            most_trials=self.request.most_trials,
-            deadline=math.inf if is_exhaustive else self.budget.search_end,
-            limit=math.inf if is_exhaustive else self.budget.search_limit,
-            clock=self.budget.clock,
+            journal=self.folder.path / "optuna.log",
+            watcher=self.watcher,
+            budget=self.budget,
+            target=self.target,
+            stepping=self.stepping,
+            sharing=self._sharing(stopwatch.facts),
         )
-        stopped = exploration.run(
-            stopwatch,
-            first,
-            on_start=self.watcher.on_trial,
-            on_outcome=self.watcher.on_outcome,
-            on_skip=self._pass_over,
-        )
-        if is_exhaustive:
+        stopped = searching.run(stopwatch, space, strategy)
+        self.study = searching.study
+        if self.shared is not None:
+            self.shared.close()  # the race is this machine's alone
+        self.passed_over = searching.passed_over
+        if self.request.is_exhaustive:
             self.budget = self.budget.for_the_finish()
         if not any(item.status is Status.MEASURED for item in self.record.outcomes):
             self.is_finished = True  # asked again, it begins anew
@@ -296,13 +290,20 @@ class _Tuning:
             )
         return stopped
 
-    def _extent(
-        self, strategy: Strategy, first: Sequence[tuple[LoaderConfig, str]]
-    ) -> Extent:
-        """Return all that an exhaustive search tries; some of it may be done."""
-        every = {*strategy.configs, *(config for config, _source in first)}
-        done = {item.config for item in self.record.outcomes}
-        return Extent(configs=len(every), tried=len(every & done))
+    def _sharing(self, facts: DatasetFacts) -> Sharing | None:
+        """Join the fleet that was named; None: this machine searches alone."""
+        if self.shared is None:
+            return None
+        from autoloader.sharing import Sharing  # SQLAlchemy
+
+        return Sharing.join(
+            self.shared,
+            FleetName.of(self.key, facts, self.machine),
+            record=self.record,
+            watcher=self.watcher,
+            most_trials=self.request.most_trials,
+            clock=self.budget.clock,
+        )
 
     def _finish(
         self,
@@ -320,7 +321,7 @@ class _Tuning:
             strategy=strategy,
             target=self.target,
             batch_sizes=space.batch_size,
-            user_config=_user_config(reference),
+            user_config=reference.facts.own_config,
             default_config=space.default,
             scope=reference.scope,
             budget=self.budget,
@@ -361,7 +362,7 @@ class _Tuning:
             result=result,
             outcomes=self.record.outcomes,
             default_config=opened.state.space.default,
-            user_config=_user_config(opened.reference),
+            user_config=opened.reference.facts.own_config,
             study=self.folder.path.name,
             seconds=self.budget.spent_s,
             model=model,
@@ -382,10 +383,6 @@ class _Tuning:
     def _on_tick(self, stage: Stage, done: int) -> None:
         self.watcher.on_tick(stage.words, done)
 
-    def _pass_over(self, config: LoaderConfig, why: str) -> None:
-        self.passed_over.append((config, why))
-        self.watcher.on_skip(config, why)
-
     def _note_state(self, state: StudyState) -> None:
         """Keep how far it came, so that a resumed run has the time that was left.
 
@@ -399,8 +396,3 @@ class _Tuning:
         except StoredFileError:
             if not has_failed:
                 raise
-
-
-def _user_config(reference: Reference) -> LoaderConfig | None:
-    baseline = reference.facts.baseline
-    return None if baseline is None else LoaderConfig.from_dict(baseline)

@@ -179,8 +179,8 @@ def _while_busy(device: str, uuid: str) -> Iterator[Row]:
     yield holds("clock of its cores (MHz)", clock, f"at most {most}", is_so=is_so)
     yield told("slowed by", ", ".join(seen.slowed_by) or "nothing")
     link = f"{seen.link_generation} x{seen.link_width}"
-    most = f"{seen.most_link_generation} x{seen.most_link_width}"
-    yield told("PCI Express", f"{link} of {most}")
+    full = f"{seen.most_link_generation} x{seen.most_link_width}"
+    yield told("PCI Express", f"{link} of {full}")
     yield told("other processes", seen.other_processes)
 
 
@@ -265,7 +265,7 @@ def _of_moves(
     best = max(item["examples_per_s"] for item in plains)
     name = f"{of}: moved, examples/s"
     yield close(name, max(rates, default=None), best, within=RATE, is_judged=has_device)
-    copies = [shares for item in readings if (shares := transfer_shares(item))]
+    copies = [found for item in readings if (found := transfer_shares(item))]
     if not copies:
         yield not_run(f"{of}: copies", f"{readings[0].untimed}")
         return

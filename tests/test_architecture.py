@@ -32,6 +32,8 @@ STOREYS: tuple[frozenset[str], ...] = (
             "pinning",
             "retuning",
             "retune_values",
+            "searching",
+            "sharing",
             "stepping",
             "tune_values",
             "tuning",

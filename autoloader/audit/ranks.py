@@ -207,14 +207,14 @@ def judge_stream_shares(
         return Finding(
             code="repeated_ids",
             count=more,
-            message=f"{more} examples are read by more than one of {ranks} ranks",
+            message=f"{_examples(more)} came to more than one of {ranks} ranks",
             hint=_SHARE_HINT,
         )
     if lacking and is_whole:
         return Finding(
             code="missing_ids",
             count=lacking,
-            message=f"{lacking} examples are read by none of {ranks} ranks",
+            message=f"{_examples(lacking)} came to none of {ranks} ranks",
             hint=_SHARE_HINT,
         )
     return None
@@ -322,8 +322,8 @@ _LEFT_OUT_HINT = "without drop_last all are read"
 
 def _left_out_words(count: int, of: int, ranks: int) -> str:
     return (
-        f"{_examples(count)} of {of} are in no batch: drop_last leaves out what does "
-        f"not fill one in each of {ranks} ranks"
+        f"in no batch: {count} of {of} examples, which do not fill one in each of "
+        f"{ranks} ranks, so that drop_last leaves them out"
     )
 
 

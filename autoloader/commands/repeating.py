@@ -25,7 +25,7 @@ _ALWAYS = frozenset({"--target", "--budget"})
 _LEFT_OUT = frozenset(
     {
         "--help", "--dataset", "--arg", "--out", "--json", "--quiet", "--wait",
-        "--resume", "--fresh",
+        "--resume", "--fresh", "--storage",
     }
 )  # fmt: skip
 """What says nothing of the study, or is kept otherwise."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import argparse
 
     from autoloader.tune_values import TuneRequest, TuneResult
+    from autoloader.values.fleet import Storage
     from autoloader.values.machine import Machine
     from autoloader.values.scope import SourceSpec
 
@@ -70,7 +72,9 @@ def add_parser(commands: Any) -> None:
     effort.add_argument("--budget", default="3m", metavar="TIME", help="default: 3m")
     trials = effort.add_mutually_exclusive_group()
     trials.add_argument(
-        "--trials", metavar="N", help="most trials; default: by the budget"
+        "--trials",
+        metavar="N",
+        help="most trials, in a fleet those of all machines; default: by the budget",
     )
     trials.add_argument(
         "--exhaustive",
@@ -90,6 +94,13 @@ def add_parser(commands: Any) -> None:
         help="go on with an interrupted study (default)",
     )
     resume.add_argument("--fresh", action="store_true", help="begin anew")
+    effort.add_argument(
+        "--storage",
+        metavar="URL|FILE|env:NAME",
+        help="share the search with other machines of this kind: "
+        "postgresql+psycopg://USER@HOST/DATABASE, or FOLDER/NAME.journal; env:NAME "
+        "reads it from a variable, with a password where it has one",
+    )
     arguments.add_output(parser)
     parser.add_argument(
         "--out",
@@ -242,7 +253,29 @@ def request_of(args: argparse.Namespace, source: SourceSpec) -> dict[str, Any]:
         "is_fresh": args.fresh,
         "is_best_effort": args.best_effort,
         "policy": arguments.policy_of(args),
+        "storage": _storage_of(args),
     }
+
+
+def _storage_of(args: argparse.Namespace) -> Storage | None:
+    """Return what a fleet shares; None: this machine works alone.
+
+    Raises:
+        UsageError: there is no such storage, or the study is to begin anew, which it
+            would for this machine alone.
+    """
+    from autoloader.values.fleet import Storage
+
+    if args.storage is None:
+        return None
+    if args.fresh:
+        msg = "--fresh begins a study of this machine, and a fleet shares --storage"
+        hint = (
+            "another --seed begins another study for all; `optuna delete-study` "
+            "removes one"
+        )
+        raise UsageError(msg, hint=hint)
+    return Storage.parse(args.storage, os.environ)
 
 
 def check_request(request: dict[str, Any]) -> None:

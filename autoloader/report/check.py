@@ -26,13 +26,13 @@ def draw(check: Mapping[str, Any]) -> RenderableType:
     """Return cautions, verdict, the dataset's fields, and what each config delivered.
 
     Args:
-        check: `passed`, `status`, `verified`, `cautions`, `runs`, `dataset`.
+        check: `passed`, `status`, `verified`, `cautions`, `runs`, `dataset`, `ranks`.
     """
     parts: list[RenderableType] = []
     if check["cautions"]:
         parts.append(labelled(_noted("caution", "doubt", check["cautions"])))
     parts.append(_verdict(check))
-    parts.append(_dataset(check["dataset"]))
+    parts.append(_dataset(check["dataset"], check.get("ranks", 1)))
     parts.append(labelled(line for run in check["runs"] for line in _run(run)))
     blank = Text("")
     return Group(*(item for part in parts for item in (part, blank)))
@@ -59,12 +59,13 @@ def _can_be_compared(stream: Mapping[str, Any] | None) -> bool:
     return stream is None or stream["is_complete"] or stream["keeps_order"]
 
 
-def _dataset(facts: Mapping[str, Any]) -> RenderableType:
-    """Return the dataset's size and the fields of an example."""
+def _dataset(facts: Mapping[str, Any], ranks: int) -> RenderableType:
+    """Return the dataset's size, who reads it, and the fields of an example."""
     kind = "by index" if facts["kind"] == "map" else "as a stream"
     length = facts["length"]
     size = "length not declared" if length is None else f"{length:,} examples"
-    head = Text(clean(f"{facts['name']}, {size}, read {kind}"))
+    by = "" if ranks == 1 else f", by {ranks} ranks at once"
+    head = Text(clean(f"{facts['name']}, {size}, read {kind}{by}"))
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="label")
     for heading in ("field", "type", "dtype", "shape", ""):
         table.add_column(heading, overflow="fold")

@@ -63,7 +63,7 @@ def contenders_of(
     size = _batch_size(batch_size, facts, scope)
     given = [LoaderConfig.parse(text, batch_size=size) for text in texts]
     _check_sizes(given, batch_size, facts)
-    own = None if facts.baseline is None else LoaderConfig.from_dict(facts.baseline)
+    own = facts.own_config
     found: list[tuple[LoaderConfig, Source]] = [(config, "given") for config in given]
     if not found and own is not None:
         found = [(own, "yours")]

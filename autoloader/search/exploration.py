@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from autoloader.measure.intervals import median
+from autoloader.search.desk import Alone
 from autoloader.search.lessons import Lessons
 from autoloader.search.rates import rates_of
 from autoloader.search.selection import too_large
@@ -19,6 +20,7 @@ from autoloader.values.outcome import Outcome, Status
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from autoloader.search.desk import Desk, Seen
     from autoloader.search.stopwatch import Stopwatch
     from autoloader.search.strategy import Proposal
     from autoloader.values.config import LoaderConfig
@@ -41,6 +43,9 @@ UNFIT = {
     "descriptors_exhausted": "more open files than the limit",
 }
 """Why a config is passed over before it runs, by the kind of what is predicted."""
+
+DEADLY = "machines of the fleet died while they tried it"
+"""Why a config is tried no more."""
 
 HOPELESS = 6
 """Trials in a row without one that could be measured, after which the search ends."""
@@ -107,6 +112,8 @@ class Exploration:
     limit: float
     """Reading of `clock` that no trial is expected to pass."""
     clock: Callable[[], float]
+    desk: Desk | None = None
+    """Hands out trials; None: all of them are this machine's."""
 
     def run(
         self,
@@ -126,75 +133,124 @@ class Exploration:
             on_outcome: called with each outcome, which is stored by then.
             on_skip: called with each config that is passed over, and the reason.
         """
-        waiting = [pair for pair in first if self.record.of_config(pair[0]) is None]
-        asked = {config for config, _ in first}
-        skipped = {
-            config: UNFIT[failure.kind]
-            for config in self.configs
-            if config not in asked
-            and self.record.of_config(config) is None
-            and (failure := unfit(config, stopwatch, self.target.memory_bytes))
-        }
+        desk = self.desk or Alone(self.record)
+        on_skip = on_skip or _ignore
+        waiting = list(first)
+        seen = desk.look()
+        skipped = self._unfit(seen, first, stopwatch)
         for config, why in skipped.items():
-            (on_skip or _ignore)(config, why)
+            on_skip(config, why)
         while True:
-            known = self.record.outcomes
-            stop = self._stop(known)
+            stop = self._stop(seen)
             if stop is not None:
                 return stop
-            proposed = self._next(waiting, stopwatch.facts, skipped, on_skip or _ignore)
+            proposed = self._next(seen, waiting, stopwatch.facts, skipped, on_skip)
             if proposed is None:
-                return self._at_the_end(skipped)
+                if not desk.wait(self._wait_end(seen)):
+                    return self._at_the_end(seen, skipped)
+                seen = desk.look()
+                continue
             config, source, gain = proposed
-            if self._is_late(known, gain):
+            if self._is_late(seen, gain):
                 return "budget"
-            on_start(config)
-            self.study.ask(config)
+            if desk.begin(config, source):
+                on_start(config)
+                on_outcome(self._try(desk, stopwatch, config, source))
+            seen = desk.look()
+
+    def _try(
+        self, desk: Desk, stopwatch: Stopwatch, config: LoaderConfig, source: str
+    ) -> Outcome:
+        """Return what came of a trial; it is stored by then, and handed in."""
+        self.study.ask(config)
+        numbers = [item.number for item in self.record.outcomes]
+        try:
             outcome = run_trial(
                 stopwatch,
                 config,
-                number=max((item.number for item in known), default=-1) + 1,
+                number=max(numbers, default=-1) + 1,
                 source=source,
                 memory_bytes=self.target.memory_bytes,
                 clock=self.clock,
             )
-            self.record.add(outcome)
-            self.study.tell(outcome)
-            on_outcome(outcome)
+        except BaseException:
+            desk.give_back()
+            raise
+        self.record.add(outcome)
+        desk.end(outcome)
+        self.study.tell(outcome)
+        return outcome
 
-    def _stop(self, known: Sequence[Outcome]) -> Stop | None:
+    def _unfit(
+        self,
+        seen: Seen,
+        first: Sequence[tuple[LoaderConfig, str]],
+        stopwatch: Stopwatch,
+    ) -> dict[LoaderConfig, str]:
+        """Return what is passed over since its batches do not fit, and why."""
+        known = {config for config, _ in first} | seen.tried
+        return {
+            config: UNFIT[failure.kind]
+            for config in self.configs
+            if config not in known
+            and (failure := unfit(config, stopwatch, self.target.memory_bytes))
+        }
+
+    def _stop(self, seen: Seen) -> Stop | None:
         """Return why no more is tried, whatever there is; None: something is."""
-        if self.most_trials is not None and len(known) >= self.most_trials:
+        if self.most_trials is not None and seen.done >= self.most_trials:
             return "trials"
-        return "nothing_works" if _is_hopeless(known) else None
+        return "nothing_works" if _is_hopeless(seen.outcomes) else None
 
-    def _is_late(self, known: Sequence[Outcome], gain: float) -> bool:
+    def _is_late(self, seen: Seen, gain: float) -> bool:
         """Whether there is no time left for a trial that would serve so much."""
+        known = seen.outcomes
         measured = {item.config for item in known if item.status is Status.MEASURED}
         if not measured & set(self.configs) or len(known) < LEAST_TRIALS:
             return False
-        expected_end = self.clock() + median([item.seconds for item in known])
-        return expected_end > (self.limit if gain >= GREAT_USE else self.deadline)
+        expected_s = median([item.seconds for item in known]) * (1 + seen.owed)
+        limit = self.limit if gain >= GREAT_USE else self.deadline
+        return self.clock() + expected_s > limit
+
+    def _wait_end(self, seen: Seen) -> float:
+        """Return until when to wait for what others are trying."""
+        if not seen.outcomes:
+            return self.deadline
+        each_s = median([item.seconds for item in seen.outcomes])
+        return self.deadline - each_s * seen.owed
 
     def _next(
         self,
+        seen: Seen,
         waiting: list[tuple[LoaderConfig, str]],
         facts: DatasetFacts,
         skipped: dict[LoaderConfig, str],
         on_skip: Callable[[LoaderConfig, str], None],
     ) -> tuple[LoaderConfig, str, float] | None:
-        """Return what is tried next, who proposed it, and what for; None: enough."""
-        outcomes = self.record.outcomes
+        """Return what is tried next, who proposed it, and what for; None: enough.
+
+        First what a machine of the fleet did not bring to its end.
+        """
+        outcomes = seen.outcomes
         lessons = Lessons(facts=facts, outcomes=outcomes)
         readings = rates_of(outcomes)
-        failed = {item.config for item in outcomes} - readings.keys()
+        failed = (seen.tried - readings.keys()) | seen.trying
+        for config in seen.given_up - skipped.keys():
+            skipped[config] = DEADLY
+            on_skip(config, DEADLY)
         failed |= too_large(outcomes, self.target.memory_bytes)
-        known = {item.config for item in outcomes} | {pair[0] for pair in waiting}
+        waiting[:] = [pair for pair in waiting if pair[0] not in seen.taken]
+        known = seen.taken | {pair[0] for pair in waiting}
         for config in self.configs:
             if config not in skipped and config not in known:
                 self._pass_over(config, lessons, skipped, on_skip)
+        again = [pair for pair in seen.again if pair[0] not in skipped]
         while True:
-            if waiting:
+            if again:
+                (config, source), gain = again.pop(0), GREAT_USE
+            elif self._is_full(seen):
+                return None
+            elif waiting:
                 (config, source), gain = waiting.pop(0), 0.0
             else:
                 proposal = self.proposer.propose(readings, {*failed, *skipped})
@@ -219,9 +275,14 @@ class Exploration:
         on_skip(config, why_not)
         return True
 
-    def _at_the_end(self, skipped: Collection[LoaderConfig]) -> Stop:
-        tried = {item.config for item in self.record.outcomes}
-        left = set(self.configs) - tried - set(skipped)
+    def _is_full(self, seen: Seen) -> bool:
+        """Whether as many trials as are allowed were begun."""
+        return self.most_trials is not None and seen.begun >= self.most_trials
+
+    def _at_the_end(self, seen: Seen, skipped: Collection[LoaderConfig]) -> Stop:
+        if self._is_full(seen):
+            return "trials"
+        left = set(self.configs) - seen.tried - set(skipped)
         return "settled" if left else "space_exhausted"
 
 

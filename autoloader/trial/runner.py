@@ -89,11 +89,9 @@ class ProcessRunner:
     ) -> None:
         self._policy = policy or GatePolicy()
         self._stall_s = STALL_S if step is None else STEP_STALL_S
-        self._reference = reference
-        self._folder = folder
-        self._tmp = tmp
-        self._memory_bytes = memory_bytes
-        self._on_tick, self._on_pass = on_tick, on_pass
+        self._reference, self._memory_bytes = reference, memory_bytes
+        self._folder, self._tmp = folder, tmp
+        self._on_tick, self._on_pass = on_tick, on_pass or (lambda _: None)
         self._number = last_number(folder)
         self._trial_pid: int | None = None
         self._watch = SharedMemoryWatch()
@@ -275,8 +273,7 @@ class ProcessRunner:
 
     def _run(self, order: PassOrder, logs: Path) -> dict[str, Any] | Failure:
         """Run one pass and clean up after it."""
-        if self._on_pass is not None:
-            self._on_pass(order)
+        self._on_pass(order)
         self._watch = SharedMemoryWatch()
         with refusals_named(self._folder.parent):
             board = StageBoard.create(logs / "stage")
@@ -363,8 +360,7 @@ class ProcessRunner:
         self, order: PassOrder, logs: Path, board: StageBoard
     ) -> dict[str, Any] | Failure:
         """Run the pass in a fresh process: the host says that it cannot fork."""
-        data = {**order.to_dict(), "in_process": True}
-        fresh = PassOrder.from_dict(data)
+        fresh = PassOrder.from_dict({**order.to_dict(), "in_process": True})
         try:
             return self._ask(fresh, logs, board)
         finally:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from autoloader.values.ceiling import HotFunction
+from autoloader.values.config import LoaderConfig
 from autoloader.values.contract import Contract, Padding
 from autoloader.values.decode import Stored
 
@@ -289,6 +290,11 @@ class DatasetFacts(Stored):
     makes its batches in its own way."""
     accelerator: str | None = None
     """Type of the accelerator that PyTorch finds, such as `cuda`; None: none."""
+
+    @property
+    def own_config(self) -> LoaderConfig | None:
+        """Settings of the user's own DataLoader; None: there is none."""
+        return None if self.baseline is None else LoaderConfig.from_dict(self.baseline)
 
     @property
     def can_pin(self) -> bool:

@@ -4,7 +4,7 @@ Whether a config meets it is judged in `search.selection`, from readings.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 from autoloader.errors import UsageError
@@ -119,17 +119,6 @@ class Target:
         if self.examples_per_s is None:
             return best_examples_per_s
         return self.examples_per_s
-
-    def of_a_rank(self, ranks: int) -> Self:
-        """Return the target of one of so many ranks: rate and memory are the node's."""
-        if ranks == 1:
-            return self
-        rate, memory = self.examples_per_s, self.memory_bytes
-        return replace(
-            self,
-            examples_per_s=None if rate is None else rate / ranks,
-            memory_bytes=None if memory is None else memory // ranks,
-        )
 
     def describe(self) -> str:
         """Return `2,000 examples/s`, `95 % of the fastest`, or that of a step."""

@@ -106,8 +106,8 @@ def test_what_does_not_go_round_is_explained() -> None:
     (caution,) = found.cautions
     assert (caution.code, caution.count, caution.ids) == ("ranks_left_out", 1, (109,))
     assert caution.message == (
-        "1 example of 10 are in no batch: drop_last leaves out what does not fill one "
-        "in each of 3 ranks"
+        "in no batch: 1 of 10 examples, which do not fill one in each of 3 ranks, so "
+        "that drop_last leaves them out"
     )
     assert found.findings == ()
 
@@ -260,7 +260,7 @@ def test_shares_that_overlap_are_refused() -> None:
     whole_one = judge_stream_shares(whole, overlapping, is_whole=True)
     cut_one = judge_stream_shares(whole, beyond, is_whole=False)
 
-    said = "1 examples are read by more than one of 2 ranks"
+    said = "1 example came to more than one of 2 ranks"
     assert whole_one is not None
     assert cut_one is not None
     assert (whole_one.code, whole_one.message) == ("repeated_ids", said)
@@ -275,7 +275,7 @@ def test_what_no_rank_reads_is_refused_where_the_end_was_read() -> None:
     found = judge_stream_shares(whole, parts, is_whole=True)
 
     assert found is not None
-    assert found.sentence == "missing_ids: 4 examples are read by none of 2 ranks"
+    assert found.sentence == "missing_ids: 4 examples came to none of 2 ranks"
     assert judge_stream_shares(whole, parts, is_whole=False) is None
 
 
@@ -290,8 +290,8 @@ def test_what_a_streams_ranks_leave_out_is_told() -> None:
     assert found is not None
     assert (found.code, found.count) == ("ranks_left_out", 7)
     assert found.message == (
-        "7 examples of 103 are in no batch: drop_last leaves out what does not fill "
-        "one in each of 2 ranks"
+        "in no batch: 7 of 103 examples, which do not fill one in each of 2 ranks, so "
+        "that drop_last leaves them out"
     )
     assert lost_in_batches(wrong, scope, 2) is None
     assert lost_in_batches(lacking, replace(scope, drop_last=False), 2) is None

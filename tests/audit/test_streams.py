@@ -44,6 +44,7 @@ class Stream:
     num_workers: int = 2
     batch_size: int = 4
     drop_last: bool = False
+    ranks: int = 1
     was_cut: bool = False
     in_order: bool = False
     epochs: int = 2
@@ -105,6 +106,7 @@ class Stream:
             epochs=self.epochs,
             batch_size=self.batch_size,
             drop_last=self.drop_last,
+            ranks=self.ranks,
             num_workers=self.num_workers,
             was_cut=self.was_cut,
             declared=self.declared,
@@ -475,6 +477,19 @@ def test_drop_last_excuses_not_one_example_more() -> None:
 
     (finding,) = verdict.findings
     assert (finding.code, finding.count) == ("missing_ids", 6)
+
+
+def test_each_rank_may_leave_out_a_last_batch() -> None:
+    """Two ranks with 21 each leave out one, or 18 and 23: two and three."""
+    stream = Stream(read=range(42), drop_last=True, ranks=2)
+
+    fair = stream.judge_passes([range(21), range(21, 42)])
+    uneven = stream.judge_passes([range(18), range(18, 41)])
+    lost = stream.judge_passes([range(16), range(16, 35)])
+
+    assert fair.passed
+    assert uneven.passed
+    assert [(item.code, item.count) for item in lost.findings] == [("missing_ids", 10)]
 
 
 def test_drop_last_excuses_no_row_that_collate_left_out() -> None:

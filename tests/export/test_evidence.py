@@ -222,3 +222,29 @@ def test_a_study_that_chose_nothing_delivers_nothing_at_least() -> None:
     data = recommend(replace(found, result=replace(found.result, choice=choice))).data
 
     assert data["target"]["at_least"] is None
+
+
+def test_the_file_says_what_each_rank_reached() -> None:
+    """Rates are those of all; one training process has no such section."""
+    found = evidence(SourceSpec(spec="data.py:train"))
+    ranked = tuple(
+        replace(
+            item,
+            readings=tuple(
+                replace(read, others=(replace(read, total_s=2 * read.total_s),))
+                for read in item.readings
+            ),
+        )
+        for item in found.outcomes
+    )
+
+    alone = recommend(found).data
+    both = recommend(replace(found, outcomes=ranked, ranks=2)).data
+
+    assert "ranks" not in alone["measured"]
+    section = both["measured"]["ranks"]
+    assert section["slowest"] == 1
+    assert len(section["examples_per_s"]) == 2
+    rate = both["measured"]["epoch_rate"]["median"]
+    assert rate == pytest.approx(sum(section["examples_per_s"]), rel=0.05)
+    assert both["target"]["ranks"] == 2

@@ -76,3 +76,26 @@ def test_of_a_config_that_was_raced_only_the_race_counts() -> None:
 
     assert found is not None
     assert found["ceiling_examples_per_s"] == pytest.approx(1_000)
+
+
+def test_of_several_ranks_it_is_the_limit_of_one() -> None:
+    """With its share of the CPUs, of the rate, and of what others took."""
+    one, two = (
+        replace(reading(475, workers=4, cpu=cpu), foreign_cpu=0.4) for cpu in (1.8, 2.0)
+    )
+    alone = replace(one, own_cpu=1.9, foreign_cpu=0.2)
+
+    found, same = (
+        limit_section(
+            config(4),
+            [replace(outcome(4, 475, 1.9), readings=(read,))],
+            facts=FACTS,
+            cpus=2.0,
+            workers=(0, 16),
+            machine_cpus=2.0,
+        )
+        for read in (replace(one, others=(two,)), alone)
+    )
+
+    assert found is not None
+    assert found == same

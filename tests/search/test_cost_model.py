@@ -1,6 +1,7 @@
 """The cost model against what can be worked out on paper."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -136,6 +137,20 @@ def test_a_model_is_made_of_what_the_reference_read() -> None:
     assert found == CostModel(
         example_s=0.004, example_cpu_s=0.004, cpus=4.0, epoch_examples=1600
     )
+
+
+def test_rates_of_ranks_that_run_at_once_add_up() -> None:
+    """Each has its share of the CPUs; so has the ceiling of all."""
+    facts = some_facts(example_s=0.004, cpu_s=0.004)
+    one = CostModel.of(facts, a_scope(1600), a_machine(8), ranks=2)
+    both = CostModel.of(facts, a_scope(1600), a_machine(8), ranks=2, at_once=2)
+    endless = replace(both, epoch_examples=None)
+
+    for tried in (config(0), config(2), config(16)):
+        each = one.examples_per_s(tried)
+        assert both.examples_per_s(tried) == pytest.approx(2 * each)
+        assert endless.examples_per_s(tried) >= both.examples_per_s(tried)
+    assert both.ceiling_examples_per_s == 2 * one.ceiling_examples_per_s
 
 
 def test_an_example_that_costs_nothing_has_a_rate_all_the_same() -> None:

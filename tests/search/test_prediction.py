@@ -40,10 +40,13 @@ def refusal(
     memory_bytes: int | None = None,
     room: int | None = None,
     files: int | None = None,
+    ranks: int = 1,
 ) -> Failure | None:
     """Return why a config is refused on a machine with so much room."""
     machine = replace(a_machine(), shm_free_bytes=room, open_files_limit=files)
-    return cannot_fit(config, facts=facts, machine=machine, memory_bytes=memory_bytes)
+    return cannot_fit(
+        config, facts=facts, machine=machine, memory_bytes=memory_bytes, ranks=ranks
+    )
 
 
 def test_all_that_can_be_there_at_once_is_needed() -> None:
@@ -100,6 +103,28 @@ def test_batches_beyond_the_memory_budget_are_refused() -> None:
         "104.0 MiB, the memory budget is 104.0 MiB"
     )
     assert failure.hint == "raise --memory, or lower --batch-size"
+
+
+def test_ranks_share_memory_and_the_room_for_batches() -> None:
+    """Each has as many batches; the limit of open files is that of each process."""
+    assert (
+        refusal(FOUR, memory_bytes=208 * MIB, room=144 * MIB, files=104, ranks=2)
+        is None
+    )
+
+    memory = refusal(FOUR, memory_bytes=207 * MIB, ranks=2)
+    room = refusal(FOUR, room=143 * MIB, ranks=2)
+
+    assert memory is not None
+    assert memory.message == (
+        "4 workers x 2 batches in flight, one in use and the examples of 4 more in "
+        "each of 2 ranks need 208.0 MiB, the memory budget is 207.0 MiB"
+    )
+    assert room is not None
+    assert room.message == (
+        "4 workers x 2 batches in flight and one in use in each of 2 ranks need "
+        "144.0 MiB of shared memory, 143.0 MiB are free"
+    )
 
 
 def test_without_workers_the_memory_budget_holds_too() -> None:
