@@ -6,7 +6,6 @@ Exit codes: `autoloader help exit-codes`.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import traceback
 from typing import TYPE_CHECKING
@@ -24,6 +23,7 @@ from autoloader.commands import (
     topics,
     tune,
 )
+from autoloader.commands.interrupts import command_interrupted_once
 from autoloader.commands.output import write_json
 from autoloader.commands.parsing import Parser
 from autoloader.commands.ranks import (
@@ -37,8 +37,7 @@ from autoloader.errors import AutoloaderError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
-    from types import FrameType
+    from collections.abc import Sequence
 
 _COMMANDS = (
     tune,
@@ -86,7 +85,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     wants_json = "--json" in arguments
     _stand_in_for_closed_streams()
-    restore = _interrupt_once()
+    with command_interrupted_once():
+        return _run(arguments, wants_json=wants_json)
+
+
+def _run(arguments: list[str], *, wants_json: bool) -> int:
+    """Run a command; whatever it raises becomes an exit code, and is told."""
     try:
         if not is_first(os.environ):
             wait_for_first()
@@ -112,8 +116,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         _show_traceback()
         _say(f"this is a bug of autoloader: {type(exc).__name__}: {exc}", None)
         return BUG
-    finally:
-        restore()
     return code
 
 
@@ -184,31 +186,3 @@ def _stand_in_for_closed_streams() -> None:
             mode = "w" if number else "r"
             stream = os.fdopen(found, mode, encoding="utf-8", closefd=False)
             setattr(sys, name, stream)
-
-
-def _interrupt_once() -> Callable[[], None]:
-    """Turn SIGINT, SIGTERM and SIGHUP into one KeyboardInterrupt; later ones wait.
-
-    What was started is being ended then, which must not be broken off.
-    """
-    seen: list[int] = []
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        del frame
-        if not seen:
-            seen.append(number)
-            raise KeyboardInterrupt
-
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if hasattr(signal, "SIGHUP"):
-        numbers.append(signal.SIGHUP)
-    try:
-        previous = {number: signal.signal(number, interrupt) for number in numbers}
-    except ValueError:  # not the main thread: the caller's handlers stay
-        return lambda: None
-
-    def restore() -> None:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-
-    return restore

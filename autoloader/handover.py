@@ -38,6 +38,9 @@ PROTOCOL = 5
 LARGE_BYTES = 256 * 2**20
 """Size from which on it is told: each process reads it before its first pass."""
 
+_MAKERS = {"step": "a class, which is made where it runs, or ", "unit": ""}
+"""What is given instead of what cannot be pickled; else a function that makes it."""
+
 _SIGNED_WHOLE = 2**20
 """Bytes of a piece from which on it is data, and holds no name of a class."""
 
@@ -55,8 +58,12 @@ def name_of(found: object) -> str:
 
 
 @contextlib.contextmanager
-def handed_over(found: object) -> Iterator[LiveObject]:
+def handed_over(found: object, *, role: str = "dataset") -> Iterator[LiveObject]:
     """Have children read an object, for as long as the context lasts.
+
+    Args:
+        found: dataset, loader, a function that gives one, or the step.
+        role: what it is called, where a part of it cannot be pickled.
 
     Raises:
         UsageError: it cannot be pickled; says which part.
@@ -65,13 +72,13 @@ def handed_over(found: object) -> Iterator[LiveObject]:
     folder = make_tmp()
     try:
         with refusals_named(folder):
-            live = _written(found, folder)
+            live = _written(found, folder, role)
         yield live
     finally:
         remove_folder(folder)
 
 
-def _written(found: object, folder: Path) -> LiveObject:
+def _written(found: object, folder: Path, role: str) -> LiveObject:
     with _created(folder / "object") as file:
         signed = _Signed(file)
         pickler = _Pickler(signed)
@@ -82,7 +89,7 @@ def _written(found: object, folder: Path) -> LiveObject:
         except REFUSALS as exc:
             if signed.refusal is not None:
                 raise signed.refusal from None
-            raise _unpicklable(found) from exc
+            raise _unpicklable(found, role) from exc
     main_file = folder / "main" if definitions and _main_has_file() else None
     if main_file is not None:
         with _created(main_file) as file:
@@ -98,9 +105,9 @@ def _written(found: object, folder: Path) -> LiveObject:
     )
 
 
-def _unpicklable(found: object) -> UsageError:
+def _unpicklable(found: object, role: str) -> UsageError:
     """Return the error of an object that cannot be pickled, with the part of it."""
-    label = "loader" if _is_loader(found) else "dataset"
+    label = "loader" if _is_loader(found) else role
     if isinstance(found, (type, FunctionType)):
         label = found.__qualname__
     part = unpicklable_part(found, label, _dump_nowhere, by_value=True)
@@ -109,10 +116,8 @@ def _unpicklable(found: object) -> UsageError:
         f"{path} ({kind}) cannot be pickled, and other processes get "
         f"{name_of(found)} by pickle"
     )
-    hint = (
-        "give a function that makes it, or its SPEC: module:attribute or "
-        "path/file.py:attribute"
-    )
+    maker = _MAKERS.get(role, "a function that makes it, or ")
+    hint = f"give {maker}its SPEC: module:attribute or path/file.py:attribute"
     return UsageError(msg, hint=hint)
 
 

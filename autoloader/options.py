@@ -6,7 +6,7 @@ They are the flags of the commands, under the same names, and mean the same
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, TypedDict
 
@@ -90,10 +90,10 @@ class _TimedOptions(_DatasetOptions, total=False):
 
     cache: Literal["warm", "cold"] | None
     """State of the page cache at each timed pass."""
-    unit: Mapping[str, str] | Iterable[str] | None
-    """SPECs of functions that count something of an example, by its name."""
-    step: str | None
-    """SPEC of the training step."""
+    unit: Mapping[str, str | Callable[[Any], Any]] | Iterable[str] | None
+    """Functions, or their SPECs, that count something of an example, by its name."""
+    step: str | Callable[..., Any] | None
+    """The training step, a class of such, or its SPEC: called with each batch."""
     memory: Size | None
     """Most that processes may take."""
     budget: Duration | None

@@ -267,3 +267,62 @@ def test_a_script_that_calls_itself_is_told_to_have_a_guard(
         'put the call under `if __name__ == "__main__":`, or give the dataset itself '
         "instead of its SPEC"
     )
+
+
+class Trains:
+    """A step that is made once."""
+
+    def __call__(self, batch: Any) -> None:
+        """Take a batch."""
+
+
+def count(example: Any) -> int:
+    """Count one."""
+    return 1
+
+
+@pytest.mark.usefixtures("here")
+def test_a_step_and_what_is_counted_may_be_functions_themselves(tuned: Seen) -> None:
+    """They have names for people, and files for children while it runs."""
+    autoloader.tune(
+        "data.py:train", step=Trains, target="step", unit={"a": count, "b": "data.py:b"}
+    )
+
+    ((_args, request),) = tuned
+    source = request["source"]
+    assert request["step"] == f"{__name__}.Trains"
+    assert [(unit.name, unit.spec) for unit in request["scope"].units] == [
+        ("a", f"{__name__}.count"),
+        ("b", "data.py:b"),
+    ]
+    assert [item.flag for item in source.functions] == ["--step", "--unit a"]
+    assert source.live is None
+    assert source.is_live
+    paths = [Path(item.live.file) for item in source.functions]
+    assert not any(path.exists() for path in paths)
+
+
+@pytest.mark.usefixtures("here", "tuned")
+def test_a_step_that_cannot_be_pickled_is_told_by_its_part() -> None:
+    """With the way out: it is made where it runs."""
+    step = Trains()
+    step.log = Path("data.py").open()  # type: ignore[attr-defined]  # noqa: SIM115
+
+    with step.log, pytest.raises(UsageError) as caught:  # type: ignore[attr-defined]
+        autoloader.tune("data.py:train", step=step, target="step")
+
+    assert caught.value.message == (
+        "step.log (TextIOWrapper) cannot be pickled, and other processes get "
+        f"{__name__}.Trains object by pickle"
+    )
+    assert caught.value.hint == (
+        "give a class, which is made where it runs, or its SPEC: module:attribute or "
+        "path/file.py:attribute"
+    )
+
+
+@pytest.mark.usefixtures("here")
+def test_a_check_takes_no_step() -> None:
+    """Be it a function or its name."""
+    with pytest.raises(UsageError, match=r"^check\(\) has no argument 'step'$"):
+        autoloader.check(Honest(), step=Trains)  # type: ignore[call-arg]

@@ -34,7 +34,8 @@ _SAID = {
     ),
     "content_mismatch": (
         "have other content than in one process",
-        "a file handle opened before the workers start, or state not copied to them",
+        "a file handle opened before the workers start, state not copied to them, or "
+        "hash() of a text, which is another one in each process (PYTHONHASHSEED)",
     ),
     "collate_mismatch": (
         "arrived otherwise than their worker read them",

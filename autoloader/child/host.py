@@ -152,19 +152,16 @@ class _Host:
         torch.set_num_threads(1)
         board.enter(Stage.IMPORTING)
         stand_for_rank()
+        source = SourceSpec.from_dict(opening["source"])
         named = opening.get("step")
-        step = None if named is None else load_step(named)
+        step = None if named is None else load_step(named, source)
         threads = [1]  # those that imports alone make; more come from the dataset
 
         def count_threads() -> None:
             threads[0] = thread_count(os.getpid()) or 1
             board.enter(Stage.BUILDING)
 
-        parts = LoaderParts.of(
-            load_source(
-                SourceSpec.from_dict(opening["source"]), on_imported=count_threads
-            )
-        )
+        parts = LoaderParts.of(load_source(source, on_imported=count_threads))
         facts = DatasetFacts.from_dict(opening["facts"])
         return cls(
             replace(parts, is_of_own_class=facts.own_class),

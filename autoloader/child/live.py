@@ -1,6 +1,6 @@
-"""Read a live object: what the user's own process handed over to this child.
+"""Read live objects: what the user's own process handed over to this child.
 
-It was pickled once, by `autoloader.handover`, into a file that only its owner reads.
+Each was pickled once, by `autoloader.handover`, into a file that only its owner reads.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def read_live(
     live: LiveObject, *, on_imported: Callable[[], None] | None = None
 ) -> Any:
-    """Return the object, its modules found where the user's process finds them.
+    """Return a dataset or loader; workers are started as the user's process does.
 
     Args:
         live: where it is, and what it needs.
@@ -33,9 +33,32 @@ def read_live(
     Raises:
         StoredFileError: the file is not what was written.
     """
-    _search_as_the_user_does(live.search_path)
     if live.start_method is not None:
         multiprocessing.set_start_method(live.start_method, force=True)
+    found, definitions = _read(live, on_imported)
+    if definitions:
+        define_main(definitions, file=live.main_file)
+    return found
+
+
+def read_live_function(live: LiveObject) -> Any:
+    """Return a function; what becomes of workers is the dataset's.
+
+    Raises:
+        StoredFileError: the file is not what was written.
+    """
+    found, _definitions = _read(live)
+    return found
+
+
+def _read(
+    live: LiveObject, on_imported: Callable[[], None] | None = None
+) -> tuple[Any, dict[str, Any]]:
+    """Return an object, and what `__main__` defines of it.
+
+    Its modules are found where the user's process finds them.
+    """
+    _search_as_the_user_does(live.search_path)
     for name in live.modules:
         importlib.import_module(name)
     if on_imported is not None:
@@ -48,11 +71,7 @@ def read_live(
         )
     with path.open("rb") as file:
         unpickler = pickle.Unpickler(file)  # noqa: S301  # written by our parent
-        found = unpickler.load()
-        definitions = unpickler.load()
-    if definitions:
-        define_main(definitions, file=live.main_file)
-    return found
+        return unpickler.load(), unpickler.load()
 
 
 def _search_as_the_user_does(search_path: tuple[str, ...]) -> None:

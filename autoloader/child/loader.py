@@ -113,7 +113,7 @@ class LoaderParts:
         return tuple(
             name
             for name in ITERATION
-            if getattr(kind, name) is not getattr(DataLoader, name)
+            if getattr(kind, name, None) is not getattr(DataLoader, name)
         )
 
     def baseline(self) -> dict[str, Any] | None:

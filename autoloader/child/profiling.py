@@ -36,6 +36,9 @@ LEAST_SHARE = 0.03
 MOST_FUNCTIONS = 8
 """Functions that are named."""
 
+BY_VALUE = "<dynamic-code>"
+"""What cloudpickle calls the file of code that a script or a notebook handed over."""
+
 OURS = "autoloader.child."
 """Begin of the names of functions that are none of the user's."""
 
@@ -139,7 +142,8 @@ def name_of_function(key: _Key, modules: dict[str, str]) -> str:
             method, _, kind = words.removeprefix("method '").partition("' of '")
             return f"{kind.removesuffix(' objects').rstrip(chr(39))}.{method}"
         return words
-    return f"{modules.get(file) or Path(file).stem}.{function}"
+    module = "__main__" if file == BY_VALUE else modules.get(file) or Path(file).stem
+    return f"{module}.{function}"
 
 
 def _modules_by_file() -> dict[str, str]:

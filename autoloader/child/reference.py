@@ -71,14 +71,14 @@ def run_reference(order: ReferenceOrder, board: StageBoard) -> dict[str, Any]:
     board.enter(Stage.IMPORTING)
     stand_for_rank()
     if order.step is not None:  # told now, not when the first trials are done
-        load_step(order.step)
+        load_step(order.step, order.source)
     with ExitStack() as stack:
         access = stack.enter_context(AccessWatch([Path(order.folder)]))
         parts = LoaderParts.of(load_source(order.source))
         if order.ranks > 1:
             make_whole(parts)
         calls = EpochCalls.of(parts.dataset, order.request.on_epoch)
-        units = UnitCounter(order.request.units)
+        units = UnitCounter(order.request.units, order.source)
         access.begin_reading()
         if parts.is_iterable:
             return run_stream_reference(order, parts, calls, board, access, units)

@@ -18,10 +18,10 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
-from autoloader.child.live import read_live
+from autoloader.child.live import read_live, read_live_function
 from autoloader.child.trainers import trained_with
 from autoloader.errors import AutoloaderError, DatasetError, UsageError, did_you_mean
-from autoloader.values.scope import LiveObject, SourceSpec
+from autoloader.values.scope import LiveFunction, LiveObject, SourceSpec
 
 _GUARD = (
     'put what the script does under `if __name__ == "__main__":`, '
@@ -79,27 +79,39 @@ def _built(found: Any, source: SourceSpec) -> Any:
     return _checked(_trained_with(found, source.spec), source.spec)
 
 
-def load_function(spec: str, *, flag: str, takes: str) -> Callable[..., object]:
+def load_function(
+    spec: str, *, flag: str, takes: str, given: LiveFunction | None = None
+) -> Callable[..., object]:
     """Return the function that a flag names.
 
     Args:
         spec: `module:function` or `file.py:function`.
         flag: with which it was named, such as `--on-epoch`.
         takes: what it is called with, for the hint.
+        given: the function itself, where the Python API was given it.
 
     Raises:
         UsageError: there is no such function.
         DatasetError: importing its module raises.
     """
-    module_name, _, attribute = spec.rpartition(":")
-    if not module_name or not attribute:
-        msg = f"{flag} is module:function or file.py:function, got {spec!r}"
-        raise UsageError(msg, hint=takes)
-    found = _attribute(_import(module_name, flag), module_name, attribute)
+    if given is not None and given.live is not None:
+        with _reported(spec, "handed over"), _nothing_trains(spec, may_load=True):
+            found = read_live_function(given.live)
+    else:
+        found = _named(spec, flag, takes)
     if not callable(found):
         msg = f"{flag} {spec} is {_kind_of(found)}, and a function is needed"
         raise UsageError(msg, hint=takes)
     return found  # type: ignore[no-any-return]  # callable() does not tell what of
+
+
+def _named(spec: str, flag: str, takes: str) -> Any:
+    """Return what a SPEC names."""
+    module_name, _, attribute = spec.rpartition(":")
+    if not module_name or not attribute:
+        msg = f"{flag} is module:function or file.py:function, got {spec!r}"
+        raise UsageError(msg, hint=takes)
+    return _attribute(_import(module_name, flag), module_name, attribute)
 
 
 def _import(name: str, flag: str = "--dataset") -> ModuleType:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from autoloader.child.context import TrialContext
     from autoloader.child.stages import StageBoard
     from autoloader.values.job import PassPlan
+    from autoloader.values.scope import SourceSpec
 
 READY = 2
 """Batches that feed the step where no loader runs: more than one, so that a step that
@@ -81,15 +82,20 @@ class StepRaised(Exception):  # told apart from what the loader raises
     """The user's step raised; what it raised is the cause."""
 
 
-def load_step(spec: str) -> NamedStep:
+def load_step(spec: str, source: SourceSpec | None = None) -> NamedStep:
     """Return the step that `--step` names; it is neither made nor called.
+
+    Args:
+        spec: `module:function` or `file.py:function`.
+        source: with the step itself, where the Python API was given it.
 
     Raises:
         UsageError: there is no such function.
         StepError: its module cannot be imported, or its objects cannot be called.
     """
     try:
-        found = load_function(spec, flag="--step", takes=TAKES)
+        given = None if source is None else source.function("--step")
+        found = load_function(spec, flag="--step", takes=TAKES, given=given)
     except DatasetError as exc:  # it is not the dataset that cannot be imported
         msg = f"the training step fails: {exc.message}"
         raise StepError(msg, hint=exc.hint) from exc

@@ -136,10 +136,19 @@ def _counts(
     if watch.counts_rows:
         return watch.counts
     arrived = len(watch.arrivals)
-    if context.facts.batching == "lists" and timed is not None:
-        lengths = [len(batch) for batch in timed]
-        return [lengths[place % len(lengths)] for place in range(arrived)]
-    return [context.size] * arrived
+    if timed is None:
+        return [context.size] * arrived
+    sizes = _epoch_sizes(context, timed)
+    return [sizes[place % len(sizes)] for place in range(arrived)]
+
+
+def _epoch_sizes(context: TrialContext, timed: Sequence[Any]) -> list[int]:
+    """Return the examples of each batch of an epoch, the last one's with them."""
+    if context.facts.batching == "lists":
+        return [len(batch) for batch in timed]
+    full, rest = divmod(len(timed), context.size)
+    is_cut = rest > 0 and not context.scope.drop_last
+    return [context.size] * full + [rest] * is_cut
 
 
 def _expected(
@@ -148,13 +157,7 @@ def _expected(
     """Return how many examples a timed pass must bring; None for a stream."""
     if timed is None:
         return None
-    if context.facts.batching == "lists":
-        once = sum(len(batch) for batch in timed)
-    elif context.scope.drop_last:
-        once = len(timed) // context.size * context.size
-    else:
-        once = len(timed)
-    return once * max(plan.epochs, 1)
+    return sum(_epoch_sizes(context, timed)) * max(plan.epochs, 1)
 
 
 def _start_kept(context: TrialContext, loader: DataLoader[Any]) -> None:

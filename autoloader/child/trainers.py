@@ -1,7 +1,8 @@
 """Find the loader that a trainer trains with, as a `DataLoader` that can be varied.
 
-Hugging Face's Trainer and Lightning's DataModule are told by their classes' names:
-neither framework is imported for anything else. What they hand to a loader is theirs.
+Hugging Face's Trainer and Accelerate, and Lightning's DataModule are told by their
+classes' names: no framework is imported for anything else. What they hand to a loader
+is theirs.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ _TRAINERS = frozenset({"transformers.Trainer"})
 _DATA_MODULES = frozenset(
     {"lightning.LightningDataModule", "pytorch_lightning.LightningDataModule"}
 )
+
+_PREPARED = frozenset({"accelerate.DataLoaderAdapter"})
+"""What Accelerate makes of a loader: it says that it is one, and is not."""
 
 _KEPT = (
     "collate_fn",
@@ -46,7 +50,8 @@ def trained_with(found: Any) -> Any:
     """Return the loader that a trainer trains with; anything else as it stands.
 
     Args:
-        found: a `Trainer` of transformers, a `LightningDataModule`, or something else.
+        found: a `Trainer` of transformers, a `LightningDataModule`, a loader that
+            Accelerate prepared, or something else.
 
     Raises:
         UsageError: it has not one training loader, but several or something else.
@@ -57,6 +62,8 @@ def trained_with(found: Any) -> Any:
     }
     if names & _TRAINERS:
         return plain_loader(found.get_train_dataloader(), found)
+    if names & _PREPARED:
+        return plain_loader(found, found)
     return of_data_module(found) if names & _DATA_MODULES else found
 
 

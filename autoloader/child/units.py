@@ -16,7 +16,7 @@ from autoloader.values.scope import UnitFacts
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from autoloader.values.scope import UnitSpec
+    from autoloader.values.scope import SourceSpec, UnitSpec
 
 RULE = "it takes one example and returns a number of at least 0"
 """What a unit's function must do."""
@@ -27,17 +27,17 @@ class UnitCounter:
 
     Args:
         units: what is counted.
+        source: with functions that the Python API was given; None: there are none.
 
     Raises:
         UsageError: a SPEC names no function.
         DatasetError: importing its module raises.
     """
 
-    def __init__(self, units: Sequence[UnitSpec] = ()) -> None:
-        self._functions = [
-            (unit, load_function(unit.spec, flag=f"--unit {unit.name}", takes=RULE))
-            for unit in units
-        ]
+    def __init__(
+        self, units: Sequence[UnitSpec] = (), source: SourceSpec | None = None
+    ) -> None:
+        self._functions = [(unit, _function_of(unit, source)) for unit in units]
         self._counts = [array("d") for _ in units]
 
     def begin(self) -> None:
@@ -78,6 +78,12 @@ class UnitCounter:
             UnitFacts(name=unit.name, per_example=math.fsum(counts) / examples)
             for (unit, _), counts in zip(self._functions, self._counts, strict=True)
         )
+
+
+def _function_of(unit: UnitSpec, source: SourceSpec | None) -> Callable[..., object]:
+    flag = f"--unit {unit.name}"
+    given = None if source is None else source.function(flag)
+    return load_function(unit.spec, flag=flag, takes=RULE, given=given)
 
 
 def _counted(

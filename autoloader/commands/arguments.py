@@ -206,13 +206,13 @@ def source_of(args: argparse.Namespace) -> SourceSpec:
     return SourceSpec(spec=args.dataset, arguments=arguments)
 
 
-def step_of(args: argparse.Namespace) -> str | None:
-    """Return the SPEC of the training step; None where none was given.
+def step_of(args: argparse.Namespace, source: SourceSpec) -> str | None:
+    """Return the SPEC of the training step, or the name of a live one; else None.
 
     Raises:
         UsageError: it has no attribute, or its file or module does not exist.
     """
-    if args.step is not None:
+    if args.step is not None and source.function("--step") is None:
         check_spec("--step", args.step)
     spec: str | None = args.step
     return spec
@@ -277,8 +277,10 @@ def _argument(text: str) -> tuple[str, Any]:
     return key, found
 
 
-def scope_of(args: argparse.Namespace) -> ScopeRequest:
-    """Return how the scope is to be drawn.
+def scope_of(
+    args: argparse.Namespace, source: SourceSpec | None = None
+) -> ScopeRequest:
+    """Return how the scope is to be drawn; the source tells which functions are live.
 
     Raises:
         UsageError: a count is no number of at least 1, a SPEC names nothing, a unit is
@@ -289,7 +291,7 @@ def scope_of(args: argparse.Namespace) -> ScopeRequest:
 
     if args.on_epoch is not None:
         check_spec("--on-epoch", args.on_epoch)
-    units = tuple(_unit(text) for text in getattr(args, "unit", ()))
+    units = tuple(_unit(text, source) for text in getattr(args, "unit", ()))
     for place, unit in enumerate(units):
         if unit.name in {earlier.name for earlier in units[:place]}:
             msg = f"--unit {unit.name} is given twice; a unit has one function"
@@ -313,7 +315,7 @@ def scope_of(args: argparse.Namespace) -> ScopeRequest:
     )
 
 
-def _unit(text: str) -> UnitSpec:
+def _unit(text: str, source: SourceSpec | None) -> UnitSpec:
     """Return the unit that `tokens=module:function` names.
 
     Raises:
@@ -326,7 +328,8 @@ def _unit(text: str) -> UnitSpec:
     if name in COUNTED_ANYWAY:
         msg = f"--unit {name} is counted anyway; another name is needed"
         raise UsageError(msg, hint="for example --unit tokens=mypackage.data:count")
-    check_spec(f"--unit {name}", spec)
+    if source is None or source.function(f"--unit {name}") is None:
+        check_spec(f"--unit {name}", spec)
     return UnitSpec(name=name, spec=spec)
 
 

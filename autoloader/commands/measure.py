@@ -132,10 +132,10 @@ def request_of(args: argparse.Namespace, source: SourceSpec) -> MeasureRequest:
     rounds = arguments.count("--rounds", args.rounds, LEAST_ROUNDS)
     found = {
         "source": source,
-        "step": arguments.step_of(args),
+        "step": arguments.step_of(args, source),
         "configs": tuple(settings_text(text) for text in args.config),
         "batch_size": arguments.count("--batch-size", args.batch_size),
-        "scope": arguments.scope_of(args),
+        "scope": arguments.scope_of(args, source),
         "rounds": rounds,
         "memory_bytes": parse_bytes(args.memory) if args.memory else None,
         "ranks": ranks_of(args),

@@ -179,8 +179,8 @@ def whole_request(
     memory = asked or int(MEMORY_SHARE * machine.memory_available_bytes)
     target = Target.parse(found.pop("target"), memory_bytes=memory)
     source = found["source"]
-    is_live = source.live is not None  # nothing that a later night could ask for
-    section = None if is_live else request_section(args, source, found["out"])
+    # what is live is nothing that a later night could ask for
+    section = None if source.is_live else request_section(args, source, found["out"])
     whole = TuneRequest(
         target=target, is_memory_asked=asked is not None, section=section, **found
     )
@@ -222,10 +222,10 @@ def request_of(args: argparse.Namespace, source: SourceSpec) -> dict[str, Any]:
     from autoloader.search.space import SpaceRequest
     from autoloader.values.target import Target
 
-    step = arguments.step_of(args)
+    step = arguments.step_of(args, source)
     Target.parse(args.target)
     verify = arguments.count_or_all("--verify", args.verify)
-    scope = arguments.scope_of(args)
+    scope = arguments.scope_of(args, source)
     if verify == "all" and scope.examples is None:
         scope = replace(scope, examples="all")
     return {

@@ -15,7 +15,7 @@ from autoloader.report.surface import (
     AMBER,
     RED,
     console_on,
-    moves_cursor,
+    is_redrawn,
     shows_colour,
     writable,
 )
@@ -68,7 +68,7 @@ def view_for(
         from autoloader.report.plain import QuietView
 
         return QuietView()
-    if moves_cursor(stream):
+    if is_redrawn(stream):
         from autoloader.report.live import LiveView
 
         return LiveView(stream, dataset=dataset, target=target, machine=machine)
@@ -93,7 +93,7 @@ def check_view(
         from autoloader.report.plain import QuietStatus
 
         return QuietStatus()
-    if moves_cursor(stream):
+    if is_redrawn(stream):
         from autoloader.report.status import LiveStatus
 
         return LiveStatus(stream, doing=_DOING[command])
@@ -118,7 +118,7 @@ def measure_view(
 
     if quiet:
         return QuietMeasure()
-    if moves_cursor(stream):
+    if is_redrawn(stream):
         return LiveMeasure(stream, dataset=dataset, machine=machine, rounds=rounds)
     return PlainMeasure(stream, dataset=dataset, machine=machine)
 

@@ -1,4 +1,4 @@
-"""The view for terminals: one region that is redrawn while a study runs."""
+"""The view for terminals and notebooks: a region, redrawn while a study runs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from rich.text import Text
 from autoloader.report import sentences
 from autoloader.report.cleaning import clean
 from autoloader.report.progress import Progress
-from autoloader.report.region import Framed, Region
+from autoloader.report.region import Framed, region_on
 from autoloader.report.screen import draw, heading_of
-from autoloader.report.surface import console_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +32,7 @@ class LiveView(Framed):
     Cautions stay on the screen, above it.
 
     Args:
-        stream: a terminal.
+        stream: a terminal, or the output of a notebook's cell.
         dataset: SPEC, as the user wrote it.
         target: what is wanted.
         machine: where it runs.
@@ -49,12 +48,14 @@ class LiveView(Framed):
         machine: Machine,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._console = console_on(stream)
         self._progress = Progress(target, clock=clock)
         self._dataset, self._resources = dataset, sentences.resources(machine)
         self._heading = heading_of(dataset, target, self._resources)
-        self._region = Region(
-            self._console, lambda: draw(self._progress, self._heading), clock
+        self._region = region_on(
+            stream,
+            lambda: draw(self._progress, self._heading),
+            clock,
+            title=f"tune {clean(dataset)}",
         )
 
     def on_phase(
@@ -106,4 +107,4 @@ class LiveView(Framed):
         said = Text.assemble(("caution", "doubt"), f"  {clean(message)}")
         if hint:
             said.append(f"\n         {clean(hint)}", style="label")
-        self._console.print(said)
+        self._region.say(said)

@@ -17,9 +17,9 @@ from rich.text import Text
 from autoloader.measure.intervals import median
 from autoloader.report.cleaning import clean
 from autoloader.report.failed import FailedTrial
-from autoloader.report.region import Framed, Region
+from autoloader.report.region import Framed, region_on
 from autoloader.report.sentences import FATES, resources
-from autoloader.report.surface import console_on, writable
+from autoloader.report.surface import writable
 from autoloader.report.unframed import Unframed
 from autoloader.search.comparison import LOOKS
 from autoloader.search.rates import rate_of
@@ -106,7 +106,7 @@ class LiveMeasure(Framed, QuietMeasure):
     """Shows the configs in a region that is gone when it is over.
 
     Args:
-        stream: a terminal.
+        stream: a terminal, or the output of a notebook's cell.
         dataset: SPEC, as the user wrote it.
         machine: where it runs.
         rounds: how many there are to be; None: until each pair is settled.
@@ -134,7 +134,8 @@ class LiveMeasure(Framed, QuietMeasure):
         self._contenders: tuple[Contender, ...] = ()
         self._words: dict[str, str] = {}
         self._rounds: list[NamedRound] = []
-        self._region = Region(console_on(stream), self._draw, clock)
+        title = f"measure {clean(dataset)}"
+        self._region = region_on(stream, self._draw, clock, title=title)
 
     def on_phase(self, name: str, detail: str) -> None:
         """Show that a phase begins."""

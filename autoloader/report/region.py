@@ -6,15 +6,19 @@ progress twice a second at most. No thread draws it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TextIO
 
 from rich.live import Live
+
+from autoloader.report.surface import console_on, is_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
     from rich.console import Console, RenderableType
+
+    from autoloader.report.cell import CellRegion
 
 LEAST_S = 0.5
 """Time between two redraws for mere progress."""
@@ -35,7 +39,7 @@ class Region:
         draw: Callable[[], RenderableType],
         clock: Callable[[], float],
     ) -> None:
-        self._clock = clock
+        self._clock, self._console = clock, console
         self._drawn_at = float("-inf")
         self._live = Live(
             get_renderable=draw,
@@ -70,11 +74,37 @@ class Region:
         if self._clock() - self._drawn_at >= LEAST_S:
             self.redraw()
 
+    def say(self, words: RenderableType) -> None:
+        """Write words above the region, where they stay."""
+        self._console.print(words)
+
+
+def region_on(
+    stream: TextIO,
+    draw: Callable[[], RenderableType],
+    clock: Callable[[], float],
+    *,
+    title: str,
+) -> Region | CellRegion:
+    """Return the region that a stream can show.
+
+    Args:
+        stream: a terminal, or the output of a notebook's cell.
+        draw: what the region shows now.
+        clock: seconds, monotonic.
+        title: what goes on; a cell keeps it in the end.
+    """
+    if is_cell(stream):
+        from autoloader.report.cell import CellRegion
+
+        return CellRegion(draw, clock, title)
+    return Region(console_on(stream), draw, clock)
+
 
 class Framed:
     """A view whose region stands while its work goes on."""
 
-    _region: Region
+    _region: Region | CellRegion
 
     def __enter__(self) -> Self:
         """Draw the region for the first time."""

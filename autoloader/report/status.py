@@ -1,4 +1,4 @@
-"""The view of a check for terminals: one line that is redrawn while it runs."""
+"""The view of a check for terminals and notebooks: one line, redrawn as it runs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 from rich.text import Text
 
 from autoloader.report.cleaning import clean
-from autoloader.report.region import Framed, Region
-from autoloader.report.surface import console_on
+from autoloader.report.region import Framed, region_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +18,7 @@ class LiveStatus(Framed):
     """Shows the running step in one line, which is gone in the end.
 
     Args:
-        stream: a terminal.
+        stream: a terminal, or the output of a notebook's cell.
         clock: seconds, monotonic.
         doing: what runs, as a word before its step.
     """
@@ -34,7 +33,7 @@ class LiveStatus(Framed):
         self._doing = doing
         self._phase = ""
         self._stage = ""
-        self._region = Region(console_on(stream), self._draw, clock)
+        self._region = region_on(stream, self._draw, clock, title=doing)
 
     def on_phase(self, text: str) -> None:
         """Show what is checked now."""

@@ -50,6 +50,16 @@ def moves_cursor(stream: TextIO) -> bool:
     return is_terminal(stream) and os.environ.get("TERM") not in {"dumb", "unknown"}
 
 
+def is_cell(stream: TextIO) -> bool:
+    """Return whether it is the output of a notebook's cell, which can be redrawn."""
+    return type(stream).__module__ == "ipykernel.iostream"
+
+
+def is_redrawn(stream: TextIO) -> bool:
+    """Return whether what is shown can be replaced by what comes next."""
+    return moves_cursor(stream) or is_cell(stream)
+
+
 def shows_colour(stream: TextIO) -> bool:
     """Return whether colour is possible, and wanted (https://no-color.org)."""
     return moves_cursor(stream) and not os.environ.get("NO_COLOR")
@@ -71,6 +81,7 @@ def console_on(stream: TextIO) -> Console:
     console = Console(
         file=writable(stream),
         force_terminal=is_terminal(stream),
+        force_jupyter=False,  # it would write into the cell, past the stream
         color_system="auto" if shows_colour(stream) else None,
         markup=False,
         emoji=False,

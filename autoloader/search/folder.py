@@ -95,6 +95,8 @@ class StudyKey:
         code = code_digests(specs)
         if source.live is not None:
             code["--dataset"] = source.live.signature
+        for item in source.functions:
+            code[item.flag] = "" if item.live is None else item.live.signature
         return cls(
             source=source,
             code=code,
@@ -114,7 +116,8 @@ class StudyKey:
         scope = self.scope.to_dict()
         scope.pop("time_limit_s")
         source = as_kept(self.source).to_dict()
-        source.pop("live")  # told by its signature, which is the code of its SPEC
+        for name in ("live", "functions"):  # told by signatures, as code of their SPECs
+            source.pop(name)
         with_step = {} if self.step is None else {"step": self.step}
         return {
             "source": source,

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 METRIC = "examples/s"
 """Name of a trial's value."""
 
+CHOSEN = "chosen"
+"""What a config is that is recommended."""
+
 _OLD_CONSTRAINTS = "constraints"
 """Where Optuna before version 5 kept constraints, as a list without names. Its
 dashboard (0.21) looks for them there, and nowhere else."""
@@ -77,7 +80,8 @@ class Freezing:
 
         `data`: findings of the gate. `failure`: 1 where it did not come to its end.
         `memory`: bytes beyond the budget. `target`: examples a second that are missing,
-        less what counts as met. What is not known is left out.
+        less what counts as met; of medians, but what was chosen meets it by the race,
+        round by round. What is not known is left out.
         """
         found = {"failure": 0.0 if outcome.failure is None else 1.0}
         if outcome.verdict is not None:
@@ -87,7 +91,9 @@ class Freezing:
             found["memory"] = float(outcome.memory.peak_bytes - memory_bytes)
         wanted, rate = self._wanted(), rate_told(outcome)
         if wanted is not None and rate is not None:
-            found["target"] = wanted * (1 - INDIFFERENCE) - rate
+            missing = wanted * (1 - INDIFFERENCE) - rate
+            is_chosen = CHOSEN in self.names.get(outcome.config, ())
+            found["target"] = min(missing, 0.0) if is_chosen else missing
         return found
 
     def _wanted(self) -> float | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import optuna
 
 from autoloader.search.frozen_trials import (
+    CHOSEN,
     Freezing,
     distribution_of,
     is_allowed,
@@ -99,7 +100,7 @@ class Study:
         """
         best = next((item for item in outcomes if item.config == choice.best), None)
         names: dict[LoaderConfig, tuple[str, ...]] = {}
-        for name, config in (("fastest", choice.best), ("chosen", choice.config)):
+        for name, config in (("fastest", choice.best), (CHOSEN, choice.config)):
             if config is not None:
                 names[config] = (*names.get(config, ()), name)
         freezing = replace(
@@ -125,4 +126,4 @@ class Study:
 
 
 def _chosen(config: LoaderConfig) -> dict[str, str]:
-    return {"chosen": config.describe()}
+    return {CHOSEN: config.describe()}

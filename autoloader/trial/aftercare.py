@@ -40,13 +40,13 @@ SOCKET_BYTES = 107
 _RANDOM_LETTERS = 8
 """Letters that `tempfile` adds to a name."""
 
-_BELOW_BYTES = len("/r99/123456/torch-shm-dir-123456/manager.sock")
-"""Longest path below a temporary folder: a pass, and a socket of PyTorch's in it."""
+_BELOW_BYTES = len("/r255/123456/torch-shm-dir-123456/manager.sock")
+"""Longest path below a temporary folder: a rank's pass, a socket of PyTorch's in it."""
 
 KILL_PATIENCE_S = 5.0
 """Longest wait for killed processes: one that waits for a device ends when it may."""
 
-TRACKER_PATIENCE_S = 2.0
+TRACKER_PATIENCE_S = 5.0
 """Longest wait for Python's resource tracker, which removes what others held in shared
 memory once they are gone; killed with them, it would leave that for ever."""
 

@@ -45,6 +45,16 @@ class LiveObject(Stored):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LiveFunction(Stored):
+    """A function of the user's process, such as the training step."""
+
+    flag: str
+    """What it is given for: `--step`, `--unit tokens`."""
+    live: LiveObject | None = None
+    """As it is handed to each child; None: it was not handed over yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSpec(Stored):
     """Where the dataset comes from, as the user wrote it."""
 
@@ -54,6 +64,17 @@ class SourceSpec(Stored):
     """Keyword arguments for a callable attribute, as `--arg key=value` gave them."""
     live: LiveObject | None = None
     """The object itself, given to the Python API; None: the SPEC names it."""
+    functions: tuple[LiveFunction, ...] = ()
+    """Functions given to the Python API beside it, in place of their SPECs."""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether anything was handed over that no command could name."""
+        return self.live is not None or bool(self.functions)
+
+    def function(self, flag: str) -> LiveFunction | None:
+        """Return the function that was given in place of a SPEC; None: none was."""
+        return next((item for item in self.functions if item.flag == flag), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

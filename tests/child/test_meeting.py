@@ -67,6 +67,7 @@ def test_a_process_that_is_alone_waits_for_nobody(tmp_path: Path) -> None:
     meeting.wait()
 
     assert board.read() == (Stage.STARTING, 0)
+    board.close()
     assert not distributed.is_initialized()
 
 

@@ -110,6 +110,7 @@ def test_no_time_is_shared_by_nobody() -> None:
         (("~", 0, "<built-in method torch.rand>"), "torch.rand"),
         (("/home/me/data.py", 7, "load"), "package.data.load"),
         (("/elsewhere/reader.py", 9, "read"), "reader.read"),
+        (("<dynamic-code>", 3, "__getitem__"), "__main__.__getitem__"),
     ],
 )
 def test_names_have_no_paths(key: tuple[str, int, str], name: str) -> None:

@@ -139,20 +139,31 @@ def test_a_rank_waits_for_the_end_of_the_first(
 ) -> None:
     """Found among the launcher's children; we stand for the launcher here."""
     first = subprocess.Popen(
-        [sys.executable, "-c", "import sys; sys.stdin.read()"],
+        [sys.executable, "-c", "import sys; print(flush=True); sys.stdin.read()"],
         stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         env={**os.environ, "LOCAL_RANK": "0"},
     )
     monkeypatch.setattr(os, "getppid", os.getpid)
-    found: list[object] = []
+    os_open = os.pidfd_open
+    opened, found = threading.Event(), list[object]()
     ended = os.WEXITED | os.WNOHANG | os.WNOWAIT
+
+    def open_pidfd(pid: int) -> int:
+        descriptor = os_open(pid)
+        opened.set()
+        return descriptor
 
     def wait() -> None:
         wait_for_first()
         found.append(os.waitid(os.P_PID, first.pid, ended))
 
+    assert first.stdout is not None
+    first.stdout.readline()  # before it has begun, it is a copy of us
+    monkeypatch.setattr(os, "pidfd_open", open_pidfd)
     waiting = threading.Thread(target=wait)
     waiting.start()
+    opened.wait(30)
     first.send_signal(signal.SIGKILL)
     waiting.join(timeout=30)
     first.communicate()

@@ -12,7 +12,7 @@ import torch
 from torch.utils.data import DataLoader
 
 import autoloader
-from autoloader.errors import UsageError
+from autoloader.errors import StepError, UsageError
 from tests.datasets import Honest, LosesInBatches
 
 ROOT = Path(__file__).parents[2]
@@ -259,3 +259,50 @@ def test_a_script_that_names_itself_needs_a_guard(tmp_path: Path) -> None:
     assert json.loads(found.stdout)["said"] == (
         "check() is called while a process of its own imports the script"
     )
+
+
+@pytest.mark.full
+def test_a_step_and_a_count_of_a_script_are_run(tmp_path: Path) -> None:
+    """A class that is made where it runs, and a function with what it looks up."""
+    code = (
+        "class Step:\n"
+        "    def __init__(self):\n"
+        "        self.model = torch.nn.Linear(3, 7)\n"
+        "    def __call__(self, batch):\n"
+        "        for _ in range(200):\n"
+        "            self.model(batch[0]).sum().backward()\n"
+        "words = 5\n"
+        "def count(example):\n"
+        "    return words\n"
+        "found = autoloader.tune(Photos(2), batch_size=8, num_workers=range(2), "
+        "budget=10, trials=2, target='step', step=Step, unit={'words': count}, "
+        "best_effort=True, quiet=True)\n"
+        "data = found.recommendation.data\n"
+        "tell(step=data['step']['spec'], request='request' in data, "
+        "words=data['scope']['per_example']['words'])\n"
+    )
+
+    (found,) = told(code, tmp_path, as_script=True)
+
+    assert found == {"step": "__main__.Step", "request": False, "words": 5}
+    (study,) = (tmp_path / ".autoloader").glob("main-Photos-object-*")
+    key = json.loads((study / "study.json").read_text())
+    assert "functions" not in json.dumps(key)
+
+
+@pytest.mark.full
+def test_a_step_that_raises_is_told_as_the_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the name that it has, and before any config is tried."""
+    monkeypatch.chdir(tmp_path)
+
+    def step(batch: Any) -> None:
+        raise RuntimeError("no such layer")
+
+    with pytest.raises(StepError) as caught:
+        autoloader.tune(
+            Honest(), batch_size=8, step=step, target="step", budget=20, quiet=True
+        )
+
+    assert "step raised RuntimeError: no such layer" in caught.value.message

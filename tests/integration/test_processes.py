@@ -100,8 +100,13 @@ def test_nothing_outlives_a_killed_parent(tmp_path: Path, shm_before: set[str]) 
     wait_for(lambda: all_gone(sessions), "the end of every process")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("victim", ["host", "trial"])
+@pytest.mark.parametrize(
+    "victim",
+    [
+        pytest.param("host", marks=pytest.mark.slow),
+        pytest.param("trial", marks=pytest.mark.full),
+    ],
+)
 def test_the_study_goes_on_after_a_killed_child(
     victim: str, tmp_path: Path, shm_before: set[str]
 ) -> None:

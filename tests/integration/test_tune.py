@@ -89,6 +89,7 @@ def test_the_json_is_the_only_thing_on_stdout(
     assert printed["dataloader"] == data["dataloader"]
 
 
+@pytest.mark.full
 def test_a_finished_study_begins_anew_and_keeps_the_old_outcomes(
     tuned: tuple[Path, dict[str, Any]],
 ) -> None:
@@ -119,7 +120,7 @@ def test_an_unreachable_target_leaves_the_old_file_alone(tmp_path: Path) -> None
     assert "1,000,000 examples/s" in done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_best_effort_writes_a_file_that_says_not_met(tmp_path: Path) -> None:
     """The exit code stays 4, the file is marked."""
     done = tune(tmp_path, "--target", "1000000", "--best-effort")

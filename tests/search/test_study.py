@@ -263,6 +263,22 @@ def test_dashboards_are_told_how_it_ended(make: Make, tmp_path: Path) -> None:
     assert kept.best_trial.params["num_workers"] == 2
 
 
+def test_what_was_chosen_is_feasible_by_the_race(make: Make, tmp_path: Path) -> None:
+    """Whose rounds are paired: its median alone may fall short of what is wanted."""
+    study, _ = make()
+    chosen, best = measured(1, 170.0), measured(2, 195.0)
+
+    study.conclude(
+        [chosen, best],
+        Choice(config=chosen.config, state="met", best=best.config, reason="simplest"),
+    )
+
+    first, second = journal_of(tmp_path).trials
+    assert first.user_attrs["feasible"]
+    assert first.constraints["target"] == 0.0
+    assert second.user_attrs["feasible"]
+
+
 def test_optunas_own_frame_reads_well(make: Make, tmp_path: Path) -> None:
     """Settings, rate, fate and feasibility, a column each."""
     study, _ = make(target=TIGHT)

@@ -531,7 +531,7 @@ def test_where_no_temporary_folder_can_be_made_each_is_said(
     long.mkdir()
     monkeypatch.setenv("TMPDIR", str(long))
     prefix = f"/{aftercare._prefix()}12345678"
-    below = "/r99/123456/torch-shm-dir-123456/manager.sock"
+    below = "/r255/123456/torch-shm-dir-123456/manager.sock"
     limit = len(str(root)) + 100
     monkeypatch.setattr(aftercare, "SOCKET_BYTES", limit + len(prefix) + len(below))
 

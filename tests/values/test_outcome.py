@@ -131,6 +131,19 @@ def test_readings_and_ids_survive_json_to_the_last_digit(
     assert Reading.from_dict(again[1]) == reading
 
 
+def test_a_record_of_an_older_version_is_read_without_its_times() -> None:
+    """When trials and readings began was not written down then."""
+    before = outcome(status=Status.MEASURED, verdict=PASSED, readings=(READING,))
+    data = before.to_dict()
+    for item in (data, *data["readings"]):
+        del item["begun_s"], item["begun_at"]
+
+    after = Outcome.from_dict(json.loads(json.dumps(data)))
+
+    assert after == before
+    assert (after.begun_s, after.readings[0].begun_at) == (None, None)
+
+
 @pytest.mark.parametrize("verdict", [None, REFUSED])
 def test_a_measured_outcome_without_a_passed_verdict_cannot_be_built(
     verdict: Verdict | None,
