@@ -1,5 +1,6 @@
 """Passes that move batches, in real processes, on a machine without an accelerator."""
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from autoloader.measure.planning import wave_plan
 from autoloader.measure.stepping import computes_s, loop_rate, waits_s
+from autoloader.trial.aftercare import make_tmp, remove_folder
 from autoloader.trial.reference import read_reference
 from autoloader.trial.transfer_runner import TransferRunner
 from autoloader.values.config import LoaderConfig
@@ -31,19 +33,25 @@ IN_USE = "import torch\ntorch.cuda.is_initialized = lambda: True\n"
 """What a dataset leaves that computes on the device."""
 
 
-def runner_of(folder: Path, text: str) -> TransferRunner:
-    """Return what moves the batches of a dataset, its reference read."""
+@contextlib.contextmanager
+def runner_of(folder: Path, text: str) -> Iterator[TransferRunner]:
+    """Give what moves the batches of a dataset, its reference read."""
     path = folder / "data_of_test.py"
     path.write_text(text)
     source = SourceSpec(spec=f"{path}:Data")
-    tmp = folder / "tmp"
-    tmp.mkdir()
-    reference = read_reference(
-        ReferenceOrder(source=source, request=ScopeRequest(), folder=str(folder)),
-        logs=folder,
-        tmp=tmp,
-    )
-    return TransferRunner(source, reference, folder=folder / "moves", tmp=tmp)
+    tmp = make_tmp()  # with a short path: sockets lie in it
+    try:
+        reference = read_reference(
+            ReferenceOrder(source=source, request=ScopeRequest(), folder=str(folder)),
+            logs=folder,
+            tmp=tmp,
+        )
+        with TransferRunner(
+            source, reference, folder=folder / "moves", tmp=tmp
+        ) as found:
+            yield found
+    finally:
+        remove_folder(tmp)
 
 
 @pytest.fixture

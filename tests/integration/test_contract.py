@@ -70,7 +70,7 @@ def test_one_odd_record_of_four_is_named_before_a_batch_is_made(tmp_path: Path) 
     assert contract["fields"][0]["shape"] == [3, 16, 16]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_contract_is_held_by_later_checks(tmp_path: Path) -> None:
     """Another shape, count or label refuses the dataset with its ids."""
     Run(tmp_path, "Whole", "--write-contract", "contract.yaml")

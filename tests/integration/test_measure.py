@@ -45,7 +45,7 @@ def lines_of(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_two_configs_are_compared_and_every_reading_is_kept(tmp_path: Path) -> None:
     """Three waiting workers are faster than none, in JSON and in the table."""
     done = measure(
