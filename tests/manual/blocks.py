@@ -83,7 +83,7 @@ BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 OUTPUTS = {
     (
         "README.md",
-        "Target met: 2 workers, prefetch 4, kept, batch 64 is the simplest of 4 raced",
+        "Target met: 2 workers, prefetch 2, kept, batch 64 is the simplest of 4 raced",
     ): "tune",
     ("README.md", " " * 33 + "examples/s         vs A  steady     memory"): "measure",
     (

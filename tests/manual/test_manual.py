@@ -210,11 +210,13 @@ def test_output_that_is_shown_is_what_is_printed(tuned: Path) -> None:
 MAY_BE_ABSENT = {
     "advice",
     "faster",
+    "fastest",
     "limit",
     "speed",
     "prefetch",
     "target",
     "unknown",
+    "why",
     "workers",
 }
 """Labels of what one run has to say and another has not."""
