@@ -104,6 +104,10 @@ NOT_RUN = {
     ("README.md", "optuna-dashboard .autoloader/*/optuna.log"): _DASHBOARD,
     ("report.md", "pip install optuna-dashboard"): _DASHBOARD,
     (
+        "report.md",
+        "figure = optuna.visualization.plot_optimization_history(study)",
+    ): "draws with plotly, which the tests do not install",
+    (
         "README.md",
         "autoloader tune --dataset mypackage.data:train_set --batch-size 64 --storage "
         "postgresql+psycopg://me@db/fleet",
