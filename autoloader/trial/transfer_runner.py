@@ -6,46 +6,24 @@ it ends before the search begins. The context on the device is the pass's own.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from autoloader.child.stages import Stage
+from autoloader.trial.metered_runner import MeteredRunner
 from autoloader.trial.readings import transfer_reading_of
-from autoloader.trial.runner import ProcessRunner
 from autoloader.values.outcome import Failure
 
 if TYPE_CHECKING:
-    from autoloader.measure.device_meter import DeviceMeter
-    from autoloader.trial.child import Tick
     from autoloader.values.config import LoaderConfig
-    from autoloader.values.job import PassPlan, Reference
+    from autoloader.values.job import PassPlan
     from autoloader.values.outcome import Verdict
-    from autoloader.values.scope import SourceSpec
     from autoloader.values.transfer import TransferReading
 
 
-class TransferRunner(ProcessRunner):
-    """Runs passes that move batches to the accelerator, and gates them first.
+class TransferRunner(MeteredRunner):
+    """Runs passes that move batches to the accelerator, and gates them first."""
 
-    Args:
-        source: the user's SPEC of the dataset.
-        reference: what is right.
-        meter: looks at accelerators meanwhile; None: nobody does.
-        on_tick: told stage and count of the running pass.
-        others: as `ProcessRunner` takes them.
-    """
-
-    def __init__(
-        self,
-        source: SourceSpec,
-        reference: Reference,
-        *,
-        meter: DeviceMeter | None = None,
-        on_tick: Tick | None = None,
-        **others: Any,
-    ) -> None:
-        self._meter = meter
-        self._told = on_tick
-        super().__init__(source, reference, on_tick=self._tick, **others)
+    METERED = Stage.TRANSFERRING
 
     def transfer(
         self, config: LoaderConfig, *, verdict: Verdict, plan: PassPlan
@@ -60,17 +38,8 @@ class TransferRunner(ProcessRunner):
         order, logs = self._order(
             "transfer", config, count_path=verdict.count_path, plan=plan
         )
-        if self._meter is not None:
-            self._meter.begin()
-        answer = self._run(order, logs)
+        answer = self._run_metered(order, logs)
         if isinstance(answer, Failure):
             return answer
         epoch = self._reference.scope.epoch_examples
         return transfer_reading_of(answer, epoch_examples=epoch, meter=self._meter)
-
-    def _tick(self, stage: Stage, done: int) -> None:
-        """Look at the accelerators while batches are moved, and pass the tick on."""
-        if self._meter is not None and stage is Stage.TRANSFERRING:
-            self._meter.note(done)
-        if self._told is not None:
-            self._told(stage, done)

@@ -70,6 +70,11 @@ def mark(x: float, y: float, names: Sequence[RowName], told: str | None) -> Elem
     return element("g", element("title", told), shape, class_=kind)
 
 
+def cross(x: float, y: float) -> Element:
+    """Return the shape of what has no speed."""
+    return element("path", d=f"M{x - 5:.1f} {y - 5:.1f}l10 10m0 -10l-10 10")
+
+
 def _shape(look: str, x: float, y: float) -> Element:
     match look:
         case "chosen":

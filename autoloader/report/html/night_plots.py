@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from autoloader.report.html.frame import Area, Axis, Chart, axes
+from autoloader.report.html.marks import cross
 from autoloader.report.html.plots import HEADROOM
 from autoloader.report.html.scales import Linear, ticks, whole_ticks
 from autoloader.report.html.svg import Element, element, line, polyline
@@ -167,5 +168,4 @@ def _shape(verdict: NightVerdict, place: Point) -> tuple[Element, str]:
         return element("path", d=corners), "fastest"
     if verdict == "undecided":
         return element("rect", x=x - 4.5, y=y - 4.5, width=9, height=9), "default"
-    cross = f"M{x - 5:.1f} {y - 5:.1f}l10 10m0 -10l-10 10"
-    return element("path", d=cross), "lost"
+    return cross(x, y), "lost"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from autoloader.report import sentences
 from autoloader.report.html.frame import Area, Axis, Chart, axes
-from autoloader.report.html.marks import look_of
+from autoloader.report.html.marks import cross, look_of
 from autoloader.report.html.scales import Linear, ticks
 from autoloader.report.html.svg import Element, element, polyline, stairs
 from autoloader.units import format_rate, format_seconds
@@ -138,9 +138,8 @@ def _bar(item: TrialFigures, left: float, right: float, up: Linear) -> Element:
         )
     fate = sentences.FATES[item.status]
     told += fate if item.code is None else f"{fate}, {item.code}"
-    x, y = (left + right) / 2, up(0.0) - 9
-    cross = element("path", d=f"M{x - 5:.1f} {y - 5:.1f}l10 10m0 -10l-10 10")
-    return element("g", element("title", told), cross, class_="mark lost")
+    shape = cross((left + right) / 2, up(0.0) - 9)
+    return element("g", element("title", told), shape, class_="mark lost")
 
 
 def _dot(item: RacedReading, across: Linear, up: Linear) -> Element:
