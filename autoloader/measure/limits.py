@@ -81,7 +81,7 @@ class Limit(Stored):
     evidence: str
     """What was measured, in one sentence."""
     ceiling_examples_per_s: float | None
-    """Rate of one rank that no setting exceeds; None where none is known."""
+    """Epoch rate of one rank that no setting exceeds; None where none is known."""
     cached_examples_per_s: float | None
     """Rate of the same loader where examples are free; None: not measured."""
 
@@ -152,7 +152,7 @@ def _start_up(seen: Observed) -> _Found | None:
         f"{format_rate(steady)} examples/s between them, {format_rate(epochs[best])} "
         "over all of it"
     )
-    return LimitName.START_UP, evidence, epochs[best]
+    return LimitName.START_UP, evidence, seen.reached
 
 
 def _loader_itself(seen: Observed) -> _Found | None:
@@ -167,7 +167,7 @@ def _loader_itself(seen: Observed) -> _Found | None:
     collate_s, sent_s = stages.get("collate", 0.0), stages.get("hand-over", 0.0)
     name = LimitName.COLLATE if collate_s > sent_s else LimitName.HANDOVER
     by = _workers(cached.num_workers)
-    most = max(ceiling, rate) if _is_all(seen) else None
+    most = max(ceiling, seen.reached) if _is_all(seen) else None
     told = (
         f"{format_rate(rate)} examples/s were read with {_workers(seen.fastest)}, and "
         f"{format_rate(ceiling)} with {by} where examples are free"
@@ -198,7 +198,7 @@ def _cpus(seen: Observed) -> _Found | None:
     if used < BUSY * seen.left_cpus or used < OWN * seen.cpus:
         return None
     rate = seen.rates[seen.fastest]
-    ceiling = rate * max(1.0, seen.cpus / used)
+    ceiling = seen.reached_by_all_cpus
     told = (
         f"{used:.2f} of {seen.cpus:g} CPUs are used at {format_rate(rate)} examples/s"
     )
@@ -270,7 +270,7 @@ def _waiting(seen: Observed) -> _Found:
         if not seen.reads_bytes:
             evidence += ": they wait for no file and no connection that was seen"
             return LimitName.UNKNOWN, evidence, None
-        return LimitName.STORAGE, f"{evidence}: they wait", rate
+        return LimitName.STORAGE, f"{evidence}: they wait", seen.reached
     if workers >= seen.most_workers:
         fewer = [rate for count, rate in rates.items() if 0 < count < workers]
         told = f", {rate / max(fewer):.2f} times the next fewer" if fewer else ""

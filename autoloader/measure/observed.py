@@ -7,7 +7,7 @@ Pure: readings and costs in, medians out. Which limit they speak for is said in
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import median
+from statistics import median, quantiles
 from typing import TYPE_CHECKING
 
 from autoloader.measure.noise import BUSY_SHARE, taken_cpu
@@ -90,7 +90,28 @@ class Observed:
     @property
     def used_cpus(self) -> float:
         """CPU seconds a second that the fastest config took."""
-        return median(item.own_cpu for item in self.readings[self.fastest])
+        return self._used_cpus_with(self.fastest)
+
+    @property
+    def reached(self) -> float:
+        """Epoch rate that the fastest config reached: upper quartile of its readings.
+
+        What disturbs a reading slows it, so that a machine is better than its median.
+        """
+        return self._reached_with(self.fastest)
+
+    @property
+    def reached_by_all_cpus(self) -> float:
+        """Epoch rate that the CPUs allow, were all of them used.
+
+        By the config that used most of them: what it left idle, processes that wait for
+        each other cannot use, and little is left to be extrapolated. At least what the
+        fastest reached.
+        """
+        busiest = max(self.rates, key=self._used_cpus_with)
+        used = self._used_cpus_with(busiest)
+        idle = max(1.0, self.cpus / used) if used else 0.0
+        return max(self.reached, self._reached_with(busiest) * idle)
 
     @property
     def taken_cpus(self) -> float:
@@ -135,6 +156,17 @@ class Observed:
         """
         served = [item for item in self.ceilings if item.num_workers]
         return max(served or self.ceilings, key=cached_rate, default=None)
+
+    def _used_cpus_with(self, workers: int) -> float:
+        """Return the CPU seconds a second that so many workers took."""
+        return median(item.own_cpu for item in self.readings[workers])
+
+    def _reached_with(self, workers: int) -> float:
+        """Return the upper quartile of the epoch rates of so many workers."""
+        rates = sorted(map(epoch_rate, self.readings[workers]))
+        if len(rates) == 1:
+            return rates[0]
+        return quantiles(rates, n=4, method="inclusive")[-1]
 
     def cpu_s_with(self, workers: int) -> float:
         """Return the CPU seconds of an example with so many workers; 0: not told."""

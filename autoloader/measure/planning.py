@@ -84,7 +84,7 @@ def plan_pass(
 
     The rule: two waves to warm up, four waves and at least eight batches as window.
     More where an earlier reading shows that they last less than `LEAST_WARM_S` and
-    `LEAST_WINDOW_S`; fewer where they would take longer than `limit_s`. Where the
+    `LEAST_WINDOW_S`, as far as an epoch has room for them; fewer where they would take longer than `limit_s`. Where the
     user's whole epoch is no longer than that, whole epochs are read, one after the
     other, start and end of each included. A cold pass reads nothing twice.
 
@@ -107,9 +107,10 @@ def plan_pass(
     batches = _epoch_batches(config, facts, scope)
     if batches is None or batches > plan.total:
         return plan
-    if is_cold:
-        return replace(plan, epochs=1)
-    return replace(plan, epochs=_epochs(config, batches, batch_s, plan, limit_s, known))
+    epochs = 1 if is_cold else _epochs(config, batches, batch_s, plan, limit_s, known)
+    return replace(
+        plan, warm_batches=_warm_within(config, plan, batches), epochs=epochs
+    )
 
 
 def loop_plan(config: LoaderConfig, *, batch_s: float, limit_s: float) -> PassPlan:
@@ -242,6 +243,18 @@ def _epoch_batches(
         return None
     count = length / _examples(config, facts)
     return max(1, math.floor(count) if scope.drop_last else math.ceil(count))
+
+
+def _warm_within(config: LoaderConfig, plan: PassPlan, batches: int) -> int:
+    """Return the batches of an epoch that warm up: so few that a window is left.
+
+    Where the time that a warm-up should last is longer than the epoch, two waves do;
+    without a window, how fast batches come once workers are there would not be told.
+    """
+    wave = max(config.num_workers, 1)
+    if plan.warm_batches + wave + config.num_workers <= batches:
+        return plan.warm_batches
+    return min(plan.warm_batches, wave_plan(config.num_workers).warm_batches)
 
 
 def _epochs(

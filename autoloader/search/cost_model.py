@@ -43,6 +43,10 @@ the training process end it first, or where CPUs are halves of a core."""
 DECLINE = (0.0, 0.15, 0.4, 1.0)
 """Log rate that is lost with each doubling of workers beyond the ceiling."""
 
+MOST_WAVES = 5
+"""Waves of an epoch up to which it counts that the last one is not full. Longer epochs
+are read in part, and foretold as if they were smooth (`measure.throughput`)."""
+
 OFF_CEILING = 0.7
 """Log deviation of the ceiling's factor from 1, before any reading."""
 
@@ -65,6 +69,8 @@ class CostModel:
     """CPUs that the loader may use."""
     epoch_examples: int | None
     """Examples of an epoch; None where it has no known end."""
+    batch_examples: float = 1.0
+    """Examples of a batch, where a config does not say it."""
     at_once: int = 1
     """Loaders that run side by side, whose rates add up."""
 
@@ -92,6 +98,7 @@ class CostModel:
             example_cpu_s=max(min(facts.example_cpu_s, facts.example_s), LEAST_S),
             cpus=max(machine.effective_cpus / ranks, 0.1),
             epoch_examples=scope.epoch_examples,
+            batch_examples=max(facts.batch_examples, 1.0),
             at_once=at_once,
         )
 
@@ -135,9 +142,10 @@ class CostModel:
         serial, ceiling, decline = (unknowns[:, [place]] for place in range(3))
         wanted = serial * (workers > 0) + np.log(at_once / self.example_s)
         most = ceiling + math.log(self.cpus / self.example_cpu_s)
+        beyond = np.maximum(wanted - most, 0.0) / math.log(2)
+        wanted = wanted - self._log_waves_lost(configs)
         bent = -np.logaddexp(-KNEE * wanted, -KNEE * most) / KNEE
         rates: NDArray[np.float64] = np.where(workers > 0, bent, wanted)
-        beyond = np.maximum(wanted - most, 0.0) / math.log(2)
         rates = rates - decline * beyond * (workers > 0)
         started = np.array(
             [0.0 if config.persistent_workers else START_S for config in configs]
@@ -147,6 +155,24 @@ class CostModel:
         epoch_s = self.epoch_examples / np.exp(rates)
         rates -= np.log1p(started * workers / np.maximum(epoch_s, LEAST_S))
         return rates + math.log(self.at_once)
+
+    def _log_waves_lost(self, configs: Sequence[LoaderConfig]) -> NDArray[np.float64]:
+        """Return the log factor by which a last wave that is not full slows an epoch.
+
+        Batches go to workers by turns: 64 batches take 21 workers as many waves as 16
+        of them, four, and 22 workers three. Beyond a worker for each batch, more are of
+        no use. Shape (N,).
+        """
+        lost = np.zeros(len(configs))
+        if self.epoch_examples is None:
+            return lost
+        for place, config in enumerate(configs):
+            size = config.batch_size or self.batch_examples
+            batches = max(math.ceil(self.epoch_examples / size), 1)
+            waves = batches / max(config.num_workers, 1)
+            if waves <= MOST_WAVES:
+                lost[place] = math.log(math.ceil(waves) / waves)
+        return lost
 
 
 def unknowns() -> tuple[NDArray[np.float64], NDArray[np.float64]]:

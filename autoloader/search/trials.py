@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 PROCESS_BYTES = 512 << 20
 """Memory that a process is taken to have beside its batches, until one was weighed."""
 
+FILLING_SHARE = 0.5
+"""Part of a timed pass's longest time that filling a queue may take for it to be
+weighed in the search. Twenty workers of a store, which take longer to start and fill
+their queue than to read an epoch, are weighed when they are verified."""
+
 LEAST_BATCHES = 2
 """Batches of each worker that a trial is gated on, however slow they are."""
 
@@ -133,7 +138,8 @@ class _Passes:
     def _weigh(self) -> Failure | None:
         """Weigh the config where memory may be short, or where that is quickly done."""
         filling_s = filling_time_s(self.config, self.stopwatch)
-        if filling_s > self.stopwatch.limit_s and not self._is_near_the_budget():
+        is_long = filling_s > FILLING_SHARE * self.stopwatch.limit_s
+        if is_long and not self._is_near_the_budget():
             return None
         weighed = self.runner.weigh(self.config, examples=0)
         if isinstance(weighed, Failure):

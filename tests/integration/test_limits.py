@@ -10,7 +10,7 @@ import yaml
 
 from tests.limited import COUNT, READ_BYTES
 
-pytestmark = [pytest.mark.full, pytest.mark.alone, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.full, pytest.mark.alone, pytest.mark.timeout(2400)]
 
 SPEC = Path(__file__).parents[1] / "limited.py"
 
@@ -20,15 +20,15 @@ TRIES = 6
 """Tunes until there are so many runs: while others have the machine, none is named."""
 
 OFF = 0.1
-"""Part by which a ceiling may differ from the best that a sweep reaches."""
+"""Part by which a ceiling may differ from the best that sweeps reach."""
 
 
-def tune(folder: Path, *flags: str) -> dict[str, Any]:
+def tune(folder: Path, *flags: str, budget_s: int = 45) -> dict[str, Any]:
     """Tune in a folder, and return what was written."""
     command = [
         sys.executable, "-m", "autoloader", "tune", *flags, "--prefetch-factor", "2",
-        "--persistent-workers", "no", "--budget", "45s", "--quiet", "--best-effort",
-        "--fresh",
+        "--persistent-workers", "no", "--budget", f"{budget_s}s", "--quiet",
+        "--best-effort", "--fresh",
     ]  # fmt: skip
     done = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, timeout=300, check=False
@@ -56,21 +56,27 @@ def was_disturbed(limit: dict[str, Any]) -> bool:
 def test_the_limit_is_named_and_its_ceiling_is_what_a_sweep_reaches(
     attribute: str, flags: list[str], name: str, tmp_path: Path
 ) -> None:
-    """Three of three runs; on a machine that others use, those that name one."""
+    """Three of three runs; on a machine that others use, those that name one.
+
+    Sweeps take turns with them: what is reached is what the machine gave at its best.
+    """
     (tmp_path / "store.bin").write_bytes(bytes(range(256)) * (COUNT * READ_BYTES >> 8))
     size = [] if "loader" in attribute else ["--batch-size", "16"]
     wanted = ["--dataset", f"{SPEC}:{attribute}", *flags, *size]
 
-    swept = tune(tmp_path, *wanted, "--exhaustive")["compared"]["fastest"]
-    limits = [tune(tmp_path, *wanted)["limit"] for _ in range(RUNS)]
+    sweeps, limits = [], []
     while sum(map(was_disturbed, limits)) > len(limits) - RUNS and len(limits) < TRIES:
+        sweep = tune(tmp_path, *wanted, "--exhaustive", budget_s=90)
+        sweeps.append(sweep["compared"]["fastest"])
         limits.append(tune(tmp_path, *wanted)["limit"])
 
     found = [item for item in limits if not was_disturbed(item)]
-    assert [item["name"] for item in found] == [name] * len(found)
+    named = [(item["name"], item["evidence"]) for item in found]
+    assert [item["name"] for item in found] == [name] * len(found), named
     rates = [item["ceiling_examples_per_s"] for item in found]
     told = [rate for rate in rates if rate is not None]
-    best = swept["epoch_rate"]["median"]
+    best = max(item["epoch_rate"]["median"] for item in sweeps)
+    print(f"{name}: ceilings {told}, sweeps reach {best}")
     assert told == pytest.approx([best] * len(told), rel=OFF)
     if len(told) < RUNS:
         pytest.skip(f"others had the machine: {len(found)} named, {len(told)} ceilings")

@@ -26,6 +26,30 @@ def test_cpus_that_are_used_up_by_reading_are_the_transform() -> None:
     assert limit.evidence.endswith("CPU time: transform")
 
 
+def test_cpus_that_stay_idle_with_most_workers_are_extrapolated_least() -> None:
+    """Two workers leave a tenth, four hardly any of it, and gain nothing by that."""
+    seen = observed(
+        reading(1000, workers=2, cpu=1.8), reading(990, workers=4, cpu=1.98), cpus=2.0
+    )
+
+    assert name_limit(seen).ceiling_examples_per_s == pytest.approx(1000)
+
+
+def test_a_ceiling_is_what_three_quarters_of_the_readings_stay_below() -> None:
+    """One that half of them exceed is none: what disturbs a reading slows it."""
+    rates = (700, 800, 990, 1000, 1010)
+    seen = observed(*(reading(rate, workers=4, cpu=4.0) for rate in rates))
+
+    assert name_limit(seen).ceiling_examples_per_s == pytest.approx(1000)
+
+
+def test_a_ceiling_counts_the_start_of_workers_as_all_rates_do() -> None:
+    """An epoch of 1,000 examples that lasts a second, and a tenth to start."""
+    seen = observed(reading(1000, workers=4, cpu=4.0, start_s=0.1))
+
+    assert name_limit(seen).ceiling_examples_per_s == pytest.approx(1000 / 1.1)
+
+
 def test_cpus_that_are_used_up_by_collating_are_the_collate() -> None:
     """The largest stage is named, wherever it runs."""
     heavy = costs(reading_cpu_s=0.001, collate_cpu_s=0.003)

@@ -172,6 +172,19 @@ def test_very_short_epochs_are_read_until_they_last() -> None:
     assert is_too_short(known)
 
 
+@pytest.mark.parametrize(
+    ("examples", "warm"), [(160, 8), (350, 8), (360, 28), (400, 28)]
+)
+def test_a_warm_up_leaves_a_window_in_a_whole_epoch(examples: int, warm: int) -> None:
+    """A third of a second is 28 batches, of which an epoch may have fewer."""
+    known = a_reading(batch_s=0.0111)
+
+    plan = planned(scope=a_scope(examples), known=known)
+
+    assert plan.epochs >= 1
+    assert plan.warm_batches == warm
+
+
 def test_slow_epochs_are_read_as_often_as_the_limit_allows() -> None:
     """Ten seconds an epoch, and 25 seconds for a pass."""
     known = a_reading(batch_s=10 / 3, epochs=3, batches=3)

@@ -128,6 +128,36 @@ def test_an_epoch_without_a_known_end_has_no_start_to_pay_for() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("workers", "waves"),
+    [(15, 5), (16, 4), (21, 4), (22, 3), (32, 2), (64, 1), (99, 1)],
+)
+def test_a_last_wave_that_is_not_full_takes_as_long_as_a_full_one(
+    workers: int, waves: int
+) -> None:
+    """Batches go to workers by turns: 64 of them, 0.64 s each, nothing else short."""
+    short = model(cpu_s=1e-6, epoch_examples=64 * 64)
+
+    assert 4096 / short.examples_per_s(config(workers)) == pytest.approx(waves * 0.64)
+
+
+def test_of_a_longer_epoch_the_last_wave_does_not_count() -> None:
+    """It is read in part, and an epoch is worked out of that as if it were smooth."""
+    long = model(cpu_s=1e-6, epoch_examples=64 * 64)
+
+    assert long.examples_per_s(config(9)) == pytest.approx(900)
+    assert model(cpu_s=1e-6, epoch_examples=None).examples_per_s(
+        config(48)
+    ) == pytest.approx(4800)
+
+
+def test_where_cpus_are_short_a_last_wave_costs_little() -> None:
+    """Those that are left have them for themselves."""
+    short = model(epoch_examples=64 * 64)
+
+    assert short.examples_per_s(config(33)) > 0.99 * short.examples_per_s(config(32))
+
+
 def test_a_model_is_made_of_what_the_reference_read() -> None:
     """Ranks share the CPUs; threads do not make an example cost more than it takes."""
     facts = some_facts(example_s=0.004, cpu_s=0.016)
@@ -135,7 +165,11 @@ def test_a_model_is_made_of_what_the_reference_read() -> None:
     found = CostModel.of(facts, a_scope(1600), a_machine(8), ranks=2)
 
     assert found == CostModel(
-        example_s=0.004, example_cpu_s=0.004, cpus=4.0, epoch_examples=1600
+        example_s=0.004,
+        example_cpu_s=0.004,
+        cpus=4.0,
+        epoch_examples=1600,
+        batch_examples=facts.batch_examples,
     )
 
 
