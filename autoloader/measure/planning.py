@@ -84,9 +84,10 @@ def plan_pass(
 
     The rule: two waves to warm up, four waves and at least eight batches as window.
     More where an earlier reading shows that they last less than `LEAST_WARM_S` and
-    `LEAST_WINDOW_S`, as far as an epoch has room for them; fewer where they would take longer than `limit_s`. Where the
-    user's whole epoch is no longer than that, whole epochs are read, one after the
-    other, start and end of each included. A cold pass reads nothing twice.
+    `LEAST_WINDOW_S`, as far as an epoch has room for them; fewer where they would take
+    longer than `limit_s`. Where the user's whole epoch is no longer than that, whole
+    epochs are read, one after the other, start and end of each included. A cold pass
+    reads nothing twice.
 
     Args:
         config: what is timed.
