@@ -14,6 +14,8 @@ loaders (autoloader/search/workloads.py) and time goes by on a clock of its own.
              (bar: 98 % of studies; with more than 8 % noise: 2 % wrong at most)
     wrong    something was chosen that has less
     open     the study said that it cannot tell, or that nothing meets the target
+    written  what is recommended truly has 97 % of the target (the best config,
+             where the study is open), or nothing has
     simple   of the choices, at least as simple as the simplest config that truly has
              106 % of the target (bar: 90 %); -: none has as much
     extra    workers beyond those of the simplest config that truly meets the target

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
+from autoloader.search.replay import ENOUGH
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -67,6 +69,10 @@ def row_of(case: Case, found: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "studies": count,
         "right": right,
         "wrong": wrong,
+        "written": fmean(
+            item["answered"] == "unmeetable" or (item["written_share"] or 0) >= ENOUGH
+            for item in found
+        ),
         "open": (answers["undecided"] + answers["not_met"]) / count,
         "simple": is_simple,
         "least_share": shares[0] if shares else None,
@@ -85,8 +91,8 @@ def row_of(case: Case, found: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 HEAD = (
-    "table        configs  target    noise   right   wrong    open  simple  extra"
-    "   least  trials  readings  rounds  seconds"
+    "table        configs  target    noise   right   wrong    open written  simple"
+    "  extra   least  trials  readings  rounds  seconds"
 )
 """What stands above the rows."""
 
@@ -105,7 +111,7 @@ def print_row(case: Case, found: Sequence[dict[str, Any]]) -> None:
     print(
         f"{row['table']:12} {row['configs']:7}  {row['target']:8} {row['noise']:6.0%}"
         f" {row['right']:7.0%} {row['wrong']:7.0%} {row['open']:7.0%}"
-        f" {simple:>7} {extra:>6} {least:>7} {row['trials']:7.0f}"
+        f" {row['written']:7.0%} {simple:>7} {extra:>6} {least:>7} {row['trials']:7.0f}"
         f" {row['readings']:9.0f} {row['rounds']:7.0f} {row['seconds']:8.0f}"
         f"{'' if row['holds'] else '  MISSED'}",
         flush=True,
@@ -114,7 +120,8 @@ def print_row(case: Case, found: Sequence[dict[str, Any]]) -> None:
 
 def print_sums(rows: Sequence[dict[str, Any]]) -> None:
     """Print each strategy, target and noise over all its tables."""
-    print("\nall tables                       right   wrong    open  simple  trials")
+    head = ("right", "wrong", "open", "written", "simple", "trials")
+    print(f"\n{'all tables':30}" + " ".join(f"{name:>7}" for name in head))
     groups = dict.fromkeys(
         (row["strategy"], row["target"], row["noise"]) for row in rows
     )
@@ -127,7 +134,7 @@ def print_sums(rows: Sequence[dict[str, Any]]) -> None:
         ]
         means = [
             [row[name] for row in kept if row[name] is not None]
-            for name in ("right", "wrong", "open", "simple")
+            for name in ("right", "wrong", "open", "written", "simple")
         ]
         trials = median(row["trials"] for row in kept)
         missed = sum(not row["holds"] for row in kept)

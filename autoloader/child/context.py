@@ -136,26 +136,32 @@ class TrialContext:
                 yield found
 
     def epoch(self) -> list[Any] | None:
-        """Return the scope's list, which is a whole epoch; None for a stream."""
-        if self.scope.stream is not None:
+        """Return what a whole epoch is fed; None for a stream.
+
+        That is the scope's list; of one that is a part of an epoch, the list repeated
+        until it is as long as one.
+        """
+        length = self.scope.epoch_examples
+        if self.scope.stream is not None or length is None:
             return None
-        listed = ScopeList.read(Path(self.order.reference))
-        if listed.cuts is not None:
-            return self._fed(listed, listed.batches(len(listed.places)))
-        return listed.indices(range(len(listed.places)))
+        if self.facts.batching == "lists":
+            length = max(1, round(length / self.facts.batch_examples))
+        return self._repeated(length)
 
     def cycled(self, count: int) -> list[Any] | None:
         """Return `count` batches of the scope's list, repeated; None for a stream."""
         if self.scope.stream is not None:
             return None
+        return self._repeated(count * self.size)
+
+    def _repeated(self, count: int) -> list[Any]:
+        """Return as many entries of what the loader is fed, from the first on."""
         listed = ScopeList.read(Path(self.order.reference))
-        if listed.cuts is not None:
-            lists = self._fed(listed, listed.batches(len(listed.places)))
-            return (lists * -(-count // len(lists)))[:count]
-        count *= self.size
-        indices = listed.indices(range(len(listed.places)))
-        rounds = -(-count // len(indices))
-        return (indices * rounds)[:count]
+        if listed.cuts is None:
+            entries = listed.indices(range(len(listed.places)))
+        else:
+            entries = self._fed(listed, listed.batches(len(listed.places)))
+        return (entries * -(-count // len(entries)))[:count]
 
     def _fed(self, listed: ScopeList, batches: list[list[int]]) -> list[Any]:
         """Return what the user's kind of loader is fed: lists, or single indices."""

@@ -238,10 +238,12 @@ def _within(num_workers: int, plan: PassPlan, available: int) -> PassPlan:
 def _epoch_batches(
     config: LoaderConfig, facts: DatasetFacts, scope: Scope
 ) -> int | None:
-    """Return the batches of a real epoch; None where the scope is only a part of it."""
+    """Return the batches of a real epoch; None where no end of it is known."""
     length = scope.epoch_examples
-    if scope.of is None or length is None or scope.examples != length:
+    if scope.of is None or length is None:
         return None
+    if scope.stream is not None and scope.examples != length:
+        return None  # it ends where it ends, whatever was said
     count = length / _examples(config, facts)
     return max(1, math.floor(count) if scope.drop_last else math.ceil(count))
 

@@ -94,6 +94,8 @@ class ReplayResult:
     """The choice; None where nothing was chosen."""
     share: float | None
     """Its true rate, as a share of what is wanted; None: nothing was chosen."""
+    written_share: float | None
+    """The same of what is written: the best config, where nothing was chosen."""
     trials: int
     """Configs that were tried."""
     readings: int
@@ -119,6 +121,7 @@ class ReplayResult:
             "extra_workers": self.extra_workers,
             "chosen": None if self.chosen is None else self.chosen.to_dict(),
             "share": self.share,
+            "written_share": self.written_share,
             "trials": self.trials,
             "readings": self.readings,
             "rounds": self.rounds,
@@ -280,10 +283,11 @@ def _result(
     if chosen is not None:
         if truth.can_be_met:
             extra = chosen.num_workers - truth.simplest(1.0).num_workers
-        share = table.rate(chosen) / truth.wanted_examples_per_s
+        share = _share(table, chosen, truth)
         if truth.rates[truth.fastest] >= PLENTY * truth.wanted_examples_per_s:
             plain = simplicity(truth.simplest(PLENTY), sizes)
             is_simple = simplicity(chosen, sizes) <= plain
+    written = chosen or result.choice.best
     return ReplayResult(
         table=table.name,
         seed=setting.seed,
@@ -292,6 +296,7 @@ def _result(
         extra_workers=extra,
         chosen=chosen,
         share=share,
+        written_share=None if written is None else _share(table, written, truth),
         trials=len(setting.record.outcomes),
         readings=readings,
         rounds=0 if race is None else len(race.rounds),
@@ -300,6 +305,11 @@ def _result(
         stopped_search=stopped,
         stopped_race=None if race is None else race.stopped_because,
     )
+
+
+def _share(table: Table, config: LoaderConfig, truth: Truth) -> float:
+    """Return a config's true rate, as a share of what is wanted."""
+    return table.rate(config) / truth.wanted_examples_per_s
 
 
 def _answered(result: Result, truth: Truth, share: float | None) -> Answered:

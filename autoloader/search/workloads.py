@@ -76,6 +76,15 @@ WORKLOADS: tuple[Workload, ...] = (
         batch_size=(32,),
     ),
     Workload(
+        name="store-2",
+        about="a store of 15 ms and an epoch of 64 batches: whole waves count",
+        loader=SimulatedLoader(
+            cores=2, example_cpu=_ms(0.8), example_wait=_ms(15.0), example_bytes=110_592
+        ),
+        examples=2048,
+        batch_size=(32,),
+    ),
+    Workload(
         name="store-4",
         about="a store of 10 ms: many more workers than cores",
         loader=SimulatedLoader(

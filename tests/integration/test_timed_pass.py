@@ -16,13 +16,16 @@ from autoloader.values.scope import ScopeRequest, SourceSpec
 WATCHED = Path(__file__).with_name("watched.py")
 
 
-def timed(workers: int, plan: PassPlan, tmp_path: Path) -> tuple[Reading, list[Path]]:
+def timed(
+    workers: int, plan: PassPlan, tmp_path: Path, *, examples: int | None = None
+) -> tuple[Reading, list[Path]]:
     """Return a reading of the watched dataset, and the files of its processes."""
     tmp, read, calls = make_tmp(), tmp_path / "reference", tmp_path / "calls"
     read.mkdir()
     calls.mkdir()
     source = SourceSpec(spec=f"{WATCHED}:Watched", arguments=(("folder", str(calls)),))
-    order = ReferenceOrder(source=source, request=ScopeRequest(), folder=str(read))
+    request = ScopeRequest(examples=examples)
+    order = ReferenceOrder(source=source, request=request, folder=str(read))
     reference = read_reference(order, logs=read, tmp=tmp)
     config = LoaderConfig.canonical(num_workers=workers, batch_size=10)
     folder = tmp_path / "trials"
@@ -76,3 +79,18 @@ def test_short_epochs_are_read_whole_one_after_the_other(tmp_path: Path) -> None
     assert len(reading.epoch_ends_s) == 3
     assert reading.epoch_ends_s[-1] == pytest.approx(reading.total_s)
     assert reading.arrivals_s[60] > reading.epoch_ends_s[0] > reading.arrivals_s[59]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("examples", [70, 600])
+def test_a_whole_epoch_of_a_part_is_as_long_as_the_real_one(
+    examples: int, tmp_path: Path
+) -> None:
+    """What was read by the reference is read again and again: waves are as in it."""
+    plan = PassPlan(warm_batches=4, steady_batches=8, tail_batches=2, epochs=2)
+
+    reading, _ = timed(2, plan, tmp_path, examples=examples)
+
+    assert reading.epoch_examples == 600
+    assert reading.counts == (10,) * 120
+    assert len(reading.epoch_ends_s) == 2

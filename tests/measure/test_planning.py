@@ -18,6 +18,7 @@ from autoloader.measure.planning import (
 )
 from autoloader.values.config import LoaderConfig
 from autoloader.values.outcome import Reading
+from autoloader.values.scope import StreamFacts
 from tests.fakes import a_scope, some_facts
 
 if TYPE_CHECKING:
@@ -160,6 +161,23 @@ def test_an_epoch_longer_than_a_pass_is_not_read_whole() -> None:
 def test_a_scope_that_is_part_of_an_epoch_is_no_whole_epoch() -> None:
     """The user's epoch is longer than what was read of it."""
     scope = replace(a_scope(30), of=5000, epoch_examples=5000)
+
+    assert planned(scope=scope).epochs == 0
+
+
+def test_a_short_epoch_is_read_whole_though_the_scope_is_a_part_of_it() -> None:
+    """Its last wave may be far from full, which no steady rate foretells."""
+    scope = replace(a_scope(30), of=100, epoch_examples=100)
+
+    assert planned(scope=scope).epochs == 4
+
+
+def test_a_stream_that_ends_elsewhere_than_is_said_is_no_whole_epoch() -> None:
+    """It is read as it is."""
+    stream = StreamFacts(
+        is_complete=True, keeps_order=True, needs_worker=False, declared=None
+    )
+    scope = replace(a_scope(30), epoch_examples=100, stream=stream)
 
     assert planned(scope=scope).epochs == 0
 
