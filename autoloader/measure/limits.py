@@ -167,7 +167,7 @@ def _loader_itself(seen: Observed) -> _Found | None:
     collate_s, sent_s = stages.get("collate", 0.0), stages.get("hand-over", 0.0)
     name = LimitName.COLLATE if collate_s > sent_s else LimitName.HANDOVER
     by = _workers(cached.num_workers)
-    most = max(ceiling, seen.reached) if _is_all(seen) else None
+    most = seen.reached if _is_all(seen) else None
     told = (
         f"{format_rate(rate)} examples/s were read with {_workers(seen.fastest)}, and "
         f"{format_rate(ceiling)} with {by} where examples are free"
