@@ -90,7 +90,8 @@ def choose_fed(
     Fed is a step that waits at most a twentieth of its loop's time, with confidence.
     Among those the simplest counts whose loop is not seen to be slower than the fastest
     by more than the indifference zone: its waits are within it, and its rounds do not
-    speak against it. Where there is none, the fastest of them.
+    speak against it. Where there is none, nothing is: workers that take the CPUs which
+    the step computes with keep it fed and training slow. The fastest is the best then.
 
     Args:
         loops: that were read.
@@ -113,9 +114,16 @@ def choose_fed(
         if known[item].wait_share <= least + INDIFFERENCE
         and (weighed[item].ratio_high or 1.0) >= 1
     ]
-    config = as_fast[0] if as_fast else max(fed, key=lambda x: standings[x].ratio)
-    reason = _why_fed(config, known, _rounds(loops), is_as_fast=bool(as_fast))
-    return Choice(config=config, state="met", best=best, reason=reason)
+    if not as_fast:
+        fastest_fed = max(fed, key=lambda item: standings[item].ratio)
+        return _fed_is_slower(loops, known, fastest_fed, best)
+    reason = (
+        f"the simplest of {len(known)} whose training loop waits less than "
+        f"{format_percent(WAIT_SHARE)} of its time "
+        f"({format_percent(known[as_fast[0]].wait_share)}) and is not seen to be more "
+        f"than {INDIFFERENCE * 100:g} % slower than the fastest, in {_rounds(loops)}"
+    )
+    return Choice(config=as_fast[0], state="met", best=best, reason=reason)
 
 
 def _figures(
@@ -146,25 +154,22 @@ def _none_is_fed(
     return Choice(config=None, state="not_met", best=best, reason=reason)
 
 
-def _why_fed(
-    config: LoaderConfig,
+def _fed_is_slower(
+    loops: Loops,
     known: Mapping[LoaderConfig, LoopFigures],
-    rounds: str,
-    *,
-    is_as_fast: bool,
-) -> str:
-    waits = (
-        f"waits less than {format_percent(WAIT_SHARE)} of its time "
-        f"({format_percent(known[config].wait_share)})"
+    fed: LoaderConfig,
+    best: LoaderConfig,
+) -> Choice:
+    """Return that what keeps the step fed slows training down, with the fastest."""
+    ratio = loops.relative(fed, best)
+    slower = "slower" if ratio is None else f"{(1 - ratio.median) * 100:.0f} % slower"
+    reason = (
+        f"{fed.describe()} keeps the step fed, and its training loop is {slower} than "
+        f"the fastest, {best.describe()}, which waits "
+        f"{format_percent(known[best].wait_share)} of its time, in {_rounds(loops)}: "
+        "workers take from the step what it computes with"
     )
-    if not is_as_fast:
-        return (
-            f"the fastest of those whose training loop {waits}; a faster one waits more"
-        )
-    return (
-        f"the simplest of {len(known)} whose training loop {waits} and is not seen to "
-        f"be more than {INDIFFERENCE * 100:g} % slower than the fastest, in {rounds}"
-    )
+    return Choice(config=None, state="not_met", best=best, reason=reason)
 
 
 def _rounds(loops: Loops) -> str:
