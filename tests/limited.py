@@ -115,6 +115,12 @@ def heavy_collate(examples: list[Any]) -> Any:
     return default_collate(examples)
 
 
+def slow_step(batch: Any) -> None:
+    """Take 40 ms for a batch, on an accelerator that leaves the CPUs alone."""
+    del batch
+    time.sleep(0.04)
+
+
 def refusing(examples: list[Any]) -> Any:
     """Put a batch together, though not in a worker."""
     if get_worker_info() is not None:
