@@ -23,7 +23,7 @@ from scripts.studied.conditions import read_stored  # noqa: E402
 from scripts.studied.grid_replays import row_of  # noqa: E402
 from scripts.studied.grids import STUDIES  # noqa: E402
 from scripts.studied.pages import (  # noqa: E402
-    conditions_line,
+    conditions_lines,
     grid_table,
     overview,
     peers_table,
@@ -34,7 +34,7 @@ from scripts.studied.pages import (  # noqa: E402
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from scripts.studied.conditions import Stored
 
@@ -67,26 +67,26 @@ def study_page(name: str, folder: Path) -> list[str]:
     lines = _section(
         "Every config of a grid",
         f"python scripts/bench_search.py --record {name}",
-        grid,
+        _one(name, grid),
         [] if grid is None else grid_table(grid),
     )
     row = None if grid is None else row_of(grid)
     lines += _section(
         "Tunes replayed on these readings, three minutes each on their own clock",
         f"python scripts/bench_search.py --record {name}",
-        grid,
+        _one(name, grid),
         search_table([] if row is None else [row]),
     )
     lines += _section(
         "Live tunes of three minutes",
         f"python scripts/bench_search.py --live {name}",
-        tunes,
+        _one(name, tunes),
         [] if tunes is None else tunes_table({name: (tunes, peers)}),
     )
     lines += _section(
         "Against others",
         f"python scripts/bench_peers.py --study {name} --no-wrong-data",
-        peers,
+        _one(name, peers),
         [] if peers is None else peers_table(peers),
     )
     return ["## Measured", "", *lines] if lines else []
@@ -100,36 +100,36 @@ def overview_page(folder: Path) -> list[str]:
     lines = _section(
         "The grid's answer, and tunes replayed on its readings",
         "python scripts/bench_search.py --record",
-        next(iter(grids.values()), None),
+        grids,
         search_table(rows),
     )
     lines += _section(
         "Live tunes",
         "python scripts/bench_search.py --live",
-        next(iter(tunes.values()), None),
+        tunes,
         tunes_table({name: (data, peers.get(name)) for name, data in tunes.items()}),
     )
     lines += _section(
         "Against others",
         "python scripts/bench_peers.py",
-        next(iter(peers.values()), None),
+        peers,
         overview(peers),
     )
     wrong = read_stored(folder / "measured" / "wrong_data.json")
     lines += _section(
         "A dataset that loses an example in workers, and repeats the next",
         "python scripts/bench_peers.py --study",
-        wrong,
+        _one("wrong data", wrong),
         [] if wrong is None else wrong_data_table(wrong),
     )
     return lines
 
 
 def _section(
-    title: str, command: str, data: Stored | None, table: Sequence[str]
+    title: str, command: str, data: Mapping[str, Stored], table: Sequence[str]
 ) -> list[str]:
     """Return a table with its title, command and conditions; nothing without one."""
-    if data is None or not table:
+    if not data or not table:
         return []
     return [
         f"### {title}",
@@ -138,9 +138,14 @@ def _section(
         "",
         *table,
         "",
-        conditions_line(data),
+        *conditions_lines(data),
         "",
     ]
+
+
+def _one(name: str, data: Stored | None) -> dict[str, Stored]:
+    """Return what is stored of one study by its name; nothing where there is none."""
+    return {} if data is None else {name: data}
 
 
 def _all(folder: Path, file: str) -> dict[str, Stored]:

@@ -39,6 +39,20 @@ def conditions_line(data: Stored) -> str:
     )
 
 
+def conditions_lines(data: Mapping[str, Stored]) -> list[str]:
+    """Return the conditions of several studies: one line each, named where they differ.
+
+    Args:
+        data: stored figures by study.
+    """
+    by_line: dict[str, list[str]] = {}
+    for name, found in data.items():
+        by_line.setdefault(conditions_line(found), []).append(name)
+    if len(by_line) < 2:
+        return list(by_line)
+    return [f"- {', '.join(names)}: {line}" for line, names in by_line.items()]
+
+
 def grid_table(data: Stored) -> list[str]:
     """Return the median rate of each config of a grid: workers down, others across."""
     count = rounds_read(data)

@@ -22,6 +22,7 @@ from scripts.studied.judging import (
 )
 from scripts.studied.pages import (
     conditions_line,
+    conditions_lines,
     grid_table,
     overview,
     peers_table,
@@ -231,6 +232,17 @@ def test_conditions_are_one_line() -> None:
         "A Processor, 2 CPUs, 8.0 GiB, Linux 6.1.0, Python 3.12.4, torch 2.13.0, "
         "commit abc1234, 2026-01-02."
     )
+
+
+def test_figures_of_several_machines_are_told_apart() -> None:
+    """A table over several studies names whose each line is; one machine has one."""
+    here, there = ({"conditions": CONDITIONS | {"cpu": cpu}} for cpu in ("A", "B"))
+
+    assert conditions_lines({"photos": here, "remote": here}) == [conditions_line(here)]
+    assert conditions_lines({"photos": here, "remote": there, "stream": here}) == [
+        f"- photos, stream: {conditions_line(here)}",
+        f"- remote: {conditions_line(there)}",
+    ]
 
 
 def test_rounds_of_the_same_settings_are_gone_on_with() -> None:
