@@ -59,7 +59,8 @@ def check(
     them, since a machine has faster and slower minutes: what is reached lies between
     the slowest and the fastest of them.
     """
-    swept, limits = [], []
+    swept: list[float] = []
+    limits: list[dict[str, Any]] = []
     while sum(map(was_disturbed, limits)) > len(limits) - RUNS and len(limits) < TRIES:
         swept.append(reached(tune(folder, *wanted, "--exhaustive", budget_s=90)))
         limits.append(tune(folder, *wanted)["limit"])
