@@ -88,6 +88,19 @@ def median_of_known(values: Iterable[float | None]) -> float | None:
     return _middle(known) if known else None
 
 
+def quantile(ascending: Sequence[float], share: float) -> float:
+    """Return the value below which `share` of them lie, between two neighbours.
+
+    Args:
+        ascending: one or more values, the smallest first.
+        share: 0-1.
+    """
+    place = share * (len(ascending) - 1)
+    below = int(place)
+    above = min(below + 1, len(ascending) - 1)
+    return ascending[below] + (place - below) * (ascending[above] - ascending[below])
+
+
 def lower_bound(values: Sequence[float], error: float) -> float | None:
     """Return what the true mean is above, but for `error` of cases.
 

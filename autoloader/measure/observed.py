@@ -7,9 +7,10 @@ Pure: readings and costs in, medians out. Which limit they speak for is said in
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import median, quantiles
+from statistics import median
 from typing import TYPE_CHECKING
 
+from autoloader.measure.intervals import quantile
 from autoloader.measure.noise import BUSY_SHARE, taken_cpu
 from autoloader.measure.stage_costs import (
     CostsByStage,
@@ -110,8 +111,8 @@ class Observed:
         """
         busiest = max(self.rates, key=self._used_cpus_with)
         used = self._used_cpus_with(busiest)
-        idle = max(1.0, self.cpus / used) if used else 0.0
-        return max(self.reached, self._reached_with(busiest) * idle)
+        growth = max(1.0, self.cpus / used) if used else 0.0
+        return max(self.reached, self._reached_with(busiest) * growth)
 
     @property
     def taken_cpus(self) -> float:
@@ -157,19 +158,16 @@ class Observed:
         served = [item for item in self.ceilings if item.num_workers]
         return max(served or self.ceilings, key=cached_rate, default=None)
 
+    def cpu_s_with(self, workers: int) -> float:
+        """Return the CPU seconds of an example with so many workers; 0: not told."""
+        found = map(cpu_s_per_example, self.readings.get(workers, ()))
+        known = [value for value in found if value is not None]
+        return median(known) if known else 0.0
+
     def _used_cpus_with(self, workers: int) -> float:
         """Return the CPU seconds a second that so many workers took."""
         return median(item.own_cpu for item in self.readings[workers])
 
     def _reached_with(self, workers: int) -> float:
         """Return the upper quartile of the epoch rates of so many workers."""
-        rates = sorted(map(epoch_rate, self.readings[workers]))
-        if len(rates) == 1:
-            return rates[0]
-        return quantiles(rates, n=4, method="inclusive")[-1]
-
-    def cpu_s_with(self, workers: int) -> float:
-        """Return the CPU seconds of an example with so many workers; 0: not told."""
-        found = map(cpu_s_per_example, self.readings.get(workers, ()))
-        known = [value for value in found if value is not None]
-        return median(known) if known else 0.0
+        return quantile(sorted(map(epoch_rate, self.readings[workers])), 0.75)

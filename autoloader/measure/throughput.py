@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
+from autoloader.measure.intervals import quantile
 from autoloader.values.ranks import share_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from autoloader.values.outcome import Reading
 
@@ -174,9 +175,7 @@ def pooled_waits(readings: Iterable[Reading]) -> Waits | None:
     gaps = sorted(gap for reading in readings for gap in gaps_s(reading))
     if not gaps:
         return None
-    return Waits(
-        p50_s=_quantile(gaps, 0.50), p99_s=_quantile(gaps, 0.99), max_s=gaps[-1]
-    )
+    return Waits(p50_s=quantile(gaps, 0.50), p99_s=quantile(gaps, 0.99), max_s=gaps[-1])
 
 
 def _longest(found: Iterable[float | None]) -> float | None:
@@ -279,11 +278,3 @@ def _arrival_s(reading: Reading, examples: int) -> float:
     before_s, after_s = reading.arrivals_s[last - 1 : last + 1]
     share = (examples - delivered[last - 1]) / reading.counts[last]
     return before_s + share * (after_s - before_s)
-
-
-def _quantile(ascending: Sequence[float], share: float) -> float:
-    """Return the value below which `share` of them lie, between two neighbours."""
-    place = share * (len(ascending) - 1)
-    below = int(place)
-    above = min(below + 1, len(ascending) - 1)
-    return ascending[below] + (place - below) * (ascending[above] - ascending[below])

@@ -143,7 +143,7 @@ class CostModel:
         wanted = serial * (workers > 0) + np.log(at_once / self.example_s)
         most = ceiling + math.log(self.cpus / self.example_cpu_s)
         beyond = np.maximum(wanted - most, 0.0) / math.log(2)
-        wanted = wanted - self._log_waves_lost(configs)
+        wanted = wanted - self._log_waves_lost(configs, at_once)
         bent = -np.logaddexp(-KNEE * wanted, -KNEE * most) / KNEE
         rates: NDArray[np.float64] = np.where(workers > 0, bent, wanted)
         rates = rates - decline * beyond * (workers > 0)
@@ -156,23 +156,28 @@ class CostModel:
         rates -= np.log1p(started * workers / np.maximum(epoch_s, LEAST_S))
         return rates + math.log(self.at_once)
 
-    def _log_waves_lost(self, configs: Sequence[LoaderConfig]) -> NDArray[np.float64]:
+    def _log_waves_lost(
+        self, configs: Sequence[LoaderConfig], at_once: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Return the log factor by which a last wave that is not full slows an epoch.
 
         Batches go to workers by turns: 64 batches take 21 workers as many waves as 16
         of them, four, and 22 workers three. Beyond a worker for each batch, more are of
-        no use. Shape (N,).
+        no use.
+
+        Args:
+            configs: N settings.
+            at_once: (N,): processes of each that read.
+
+        Returns:
+            (N,): logarithms, 0 where nothing is lost.
         """
-        lost = np.zeros(len(configs))
         if self.epoch_examples is None:
-            return lost
-        for place, config in enumerate(configs):
-            size = config.batch_size or self.batch_examples
-            batches = max(math.ceil(self.epoch_examples / size), 1)
-            waves = batches / max(config.num_workers, 1)
-            if waves <= MOST_WAVES:
-                lost[place] = math.log(math.ceil(waves) / waves)
-        return lost
+            return np.zeros(len(configs))
+        sizes = np.array([item.batch_size or self.batch_examples for item in configs])
+        waves = np.maximum(np.ceil(self.epoch_examples / sizes), 1.0) / at_once
+        lost = np.where(waves <= MOST_WAVES, np.log(np.ceil(waves) / waves), 0.0)
+        return np.asarray(lost, dtype=np.float64)
 
 
 def unknowns() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
