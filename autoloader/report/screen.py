@@ -158,9 +158,9 @@ def _so_far(progress: Progress) -> RenderableType:
 
 def _race(progress: Progress) -> RenderableType:
     """Return the finalists against the target, after the rounds so far."""
-    looks = ", ".join(map(str, LOOKS[:-1])) + f" or {LOOKS[-1]}"
     count = len(progress.rounds)
-    title = f"{count} round{'' if count == 1 else 's'}; decided after {looks}"
+    title = f"{count} round{'' if count == 1 else 's'}"
+    title += f"; decided after {LOOKS[0]} to {LOOKS[-1]}"
     grid = Table.grid(padding=(0, 2))
     grid.add_column()
     grid.add_column(no_wrap=True, justify="right")

@@ -20,7 +20,7 @@ def test_the_fastest_of_the_simpler_ones_is_told_with_what_it_lacks() -> None:
 
     assert found == (
         "2 workers, prefetch 2, batch 64 is simpler and too slow: 0.60 "
-        "(0.57\u20130.63) of what is wanted",
+        "(0.57\u20130.64) of what is wanted",
         "no raced config is faster",
     )
 
@@ -32,7 +32,7 @@ def test_a_faster_config_is_told_with_what_it_costs() -> None:
     found = reasons(result(rates, target=RATE_1000, sources=DEFAULT))
 
     assert found[1] == (
-        "the fastest, 8 workers, prefetch 2, batch 64, is 1.18\u00d7 (1.16\u20131.20) "
+        "the fastest, 8 workers, prefetch 2, batch 64, is 1.18\u00d7 (1.16\u20131.21) "
         "as fast and takes 400.0 MiB more"
     )
 
