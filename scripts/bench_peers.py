@@ -76,6 +76,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if importlib.util.find_spec("PIL") is None:
         sys.exit("Pillow, which the studies read with, is missing: pip install pillow")
     conditions = conditions_now()
+    if not options.loadtune.exists():
+        missing, options.loadtune = options.loadtune, None
+        said = f"loadtune is left out, there is no {missing}"
+        print(f"{said} (--help says how it is made)", file=sys.stderr)
 
     def compare(name: str) -> None:
         data = _compare(name, options, conditions)
@@ -169,7 +173,7 @@ def _ask_others(
         store(file, data)
 
     asked = {item.who for item in found}
-    if "loadtune" not in asked and options.loadtune.exists():
+    if "loadtune" not in asked and options.loadtune is not None:
         keep([ask_loadtune(dataset, options.loadtune)])
     if not asked.issuperset(RULES):
         keep(ask_rules(dataset, BATCH_SIZES[name]))
@@ -198,8 +202,7 @@ def _ask_about_wrong_data(
     file = options.into / "measured" / "wrong_data.json"
     data = go_on_with(file, conditions, fresh=options.fresh)
     if "delivered" not in data:
-        loadtune = options.loadtune if options.loadtune.exists() else None
-        found = ask_about_wrong_data(options.wrong_budget, loadtune)
+        found = ask_about_wrong_data(options.wrong_budget, options.loadtune)
         data["delivered"] = [
             replace(item, advice=_without_place(item.advice)).to_dict()
             for item in found
