@@ -33,6 +33,7 @@ from autoloader.search.trials import run_trial
 from autoloader.stepping import Stepping
 from autoloader.trial.aftercare import make_tmp, remove_folder
 from autoloader.trial.rank_references import read_reference, runner_of
+from autoloader.units import counted
 from autoloader.values.config import LoaderConfig
 from autoloader.values.gate import GatePolicy
 from autoloader.values.job import Reference, ReferenceOrder, scope_of_one
@@ -225,8 +226,7 @@ class _Measuring:
         count = sum(len(item.readings) for item in self.measured.values())
         if not count:
             return "nothing was read yet"
-        readings = f"{count} reading{'' if count == 1 else 's'}"
-        return f"{readings} so far: {self.folder / 'outcomes.jsonl'}"
+        return f"{counted(count, 'reading')} so far: {self.folder / 'outcomes.jsonl'}"
 
     def _read_reference(self) -> Reference:
         self.watcher.on_phase("reference", self.request.source.spec)

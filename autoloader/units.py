@@ -105,6 +105,24 @@ def format_rate(examples_per_s: float) -> str:
     return f"{examples_per_s:.3g}"
 
 
+def in_number(count: float, singular: str, plural: str | None = None) -> str:
+    """Return a noun or a verb as it goes with a number: `round`, `rounds`.
+
+    Args:
+        count: how many there are.
+        singular: the word for one.
+        plural: the word for none and for several; None: the other with an s.
+    """
+    if count == 1:
+        return singular
+    return f"{singular}s" if plural is None else plural
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun: `1 round`, `2 rounds`; see `in_number`."""
+    return f"{count} {in_number(count, noun, plural)}"
+
+
 def in_short(items: Sequence[object], most: int) -> str:
     """Return the first items, and how many more there are: `3, 8 and 12 more`."""
     shown = ", ".join(str(item) for item in items[:most])

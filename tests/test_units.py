@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 
 from autoloader.errors import UsageError
 from autoloader.units import (
+    counted,
     format_bytes,
     format_cost,
     format_percent,
     format_rate,
     format_seconds,
     format_wait,
+    in_number,
     in_short,
     parse_bytes,
     parse_duration,
@@ -140,6 +142,24 @@ def test_seconds_are_shown_as_people_say_them(seconds: float, text: str) -> None
 def test_a_rate_is_shown_with_three_digits_or_more(rate: float, text: str) -> None:
     """Large rates are whole numbers, small ones keep three digits."""
     assert format_rate(rate) == text
+
+
+def test_a_noun_follows_its_number() -> None:
+    """None and several have the plural, which a word may have of its own."""
+    assert [counted(count, "round") for count in (0, 1, 2)] == [
+        "0 rounds",
+        "1 round",
+        "2 rounds",
+    ]
+    assert counted(1, "batch", "batches") == "1 batch"
+    assert counted(2, "batch", "batches") == "2 batches"
+
+
+def test_a_word_goes_with_a_number_that_is_written_otherwise() -> None:
+    """Grouped by thousands, or with a fraction."""
+    assert f"{1200:,} {in_number(1200, 'connection')}" == "1,200 connections"
+    assert [in_number(cpus, "CPU") for cpus in (0.5, 1.0)] == ["CPUs", "CPU"]
+    assert [in_number(count, "is", "are") for count in (1, 2)] == ["is", "are"]
 
 
 def test_a_long_list_is_told_by_its_first_items() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from autoloader.units import counted
 from autoloader.values.contract import VARIES, Shape, parse_size
 
 if TYPE_CHECKING:
@@ -196,8 +197,3 @@ def _sized(shape: Shape | None) -> str:
     if len(shape) == 1:
         return "of any length" if shape[0] is None else f"of length {shape[0]}"
     return " x ".join("any" if size is None else str(size) for size in shape)
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a number with its noun: `1 example`, `2 examples`."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from autoloader.audit.contract import ContractCheck, counted
+from autoloader.audit.contract import ContractCheck
+from autoloader.units import counted, in_number
 from autoloader.values.outcome import MAX_IDS, Finding
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Breaches:
         others = len(ranked) - MAX_WORDS
         return (
             f"{self.count} of {counted(seen, 'example')} {verb[self.count != 1]}: "
-            f"{'id' if self.count == 1 else 'ids'} {listed}: {faults}"
+            f"{in_number(self.count, 'id')} {listed}: {faults}"
             + (f"; and {counted(others, 'other fault')}" if others > 0 else "")
         )
 

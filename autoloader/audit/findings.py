@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from autoloader.units import in_short
+from autoloader.units import counted, in_number, in_short
 from autoloader.values.outcome import MAX_IDS, Finding
 
 _ORDER = (
@@ -92,8 +92,8 @@ def _finding(code: str, entries: list[tuple[int, Any]], words: str | None) -> Fi
         ids=tuple(distinct[:MAX_IDS]),
         epoch=min(epoch for epoch, _ in entries),
         message=(
-            f"{_counted(count, 'example')} {_singular(said, count)}: "
-            f"{'id' if count == 1 else 'ids'} {in_short(distinct, MAX_IDS)}"
+            f"{counted(count, 'example')} {_singular(said, count)}: "
+            f"{in_number(count, 'id')} {in_short(distinct, MAX_IDS)}"
             + ("" if words is None else f"; {words}")
         ),
         hint=f"usual cause: {cause}",
@@ -106,7 +106,7 @@ def offset_finding(names: Sequence[str]) -> Finding:
         code="shared_file_offset",
         count=len(names),
         message=(
-            f"workers share the read position of {_counted(len(names), 'open file')}: "
+            f"workers share the read position of {counted(len(names), 'open file')}: "
             f"{in_short(names, MAX_IDS)}"
         ),
         hint="open the file in each worker (on first use), or read with os.pread",
@@ -121,8 +121,8 @@ def nothing_whole_finding(ids: Sequence[Any], batch_size: int) -> Finding:
         ids=tuple(ids[:MAX_IDS]),
         epoch=0,
         message=(
-            f"drop_last leaves nothing: {_counted(len(ids), 'example')} "
-            f"{'makes' if len(ids) == 1 else 'make'} no whole batch of {batch_size}"
+            f"drop_last leaves nothing: {counted(len(ids), 'example')} "
+            f"{in_number(len(ids), 'makes', 'make')} no whole batch of {batch_size}"
         ),
         hint="a smaller batch_size, or a larger scope by --examples",
     )
@@ -161,9 +161,10 @@ def padding_finding(broken: Sequence[Sequence[Any]], ids: Sequence[Any]) -> Find
         count=len(batches),
         ids=tuple(dict.fromkeys(ids))[:MAX_IDS],
         epoch=min(item[0] for item in broken),
-        message=f"{_counted(len(batches), 'batch')} breaks the contract: {words}"
-        if len(batches) == 1
-        else f"{len(batches)} batches break the contract: {words}",
+        message=(
+            f"{counted(len(batches), 'batch', 'batches')} "
+            f"{in_number(len(batches), 'breaks', 'break')} the contract: {words}"
+        ),
         hint="usual cause: a collate_fn that pads and masks otherwise in a worker; or "
         "correct `padding` in the contract",
     )
@@ -176,8 +177,8 @@ def left_out_caution(ids: Sequence[Any]) -> Finding:
         count=len(ids),
         ids=tuple(ids[:MAX_IDS]),
         message=(
-            f"{_counted(len(ids), 'incomplete example')} left out, as the contract "
-            f"allows: {'id' if len(ids) == 1 else 'ids'} {in_short(ids, MAX_IDS)}"
+            f"{counted(len(ids), 'incomplete example')} left out, as the contract "
+            f"allows: {in_number(len(ids), 'id')} {in_short(ids, MAX_IDS)}"
         ),
         hint="what cannot be loaded is not trained on: mend or remove it",
     )
@@ -228,10 +229,6 @@ def idle_caution(idle: int, workers: int) -> Finding:
         message=f"{idle} of {workers} workers made no batch",
         hint="fewer workers do the same work",
     )
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _singular(said: str, count: int) -> str:

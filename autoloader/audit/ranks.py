@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autoloader.audit.scope_list import told_id
-from autoloader.units import in_short
+from autoloader.units import counted, in_number, in_short
 from autoloader.values.outcome import MAX_IDS, Finding, Verdict
 from autoloader.values.ranks import share_of
 
@@ -207,14 +207,16 @@ def judge_stream_shares(
         return Finding(
             code="repeated_ids",
             count=more,
-            message=f"{_examples(more)} came to more than one of {ranks} ranks",
+            message=(
+                f"{counted(more, 'example')} came to more than one of {ranks} ranks"
+            ),
             hint=_SHARE_HINT,
         )
     if lacking and is_whole:
         return Finding(
             code="missing_ids",
             count=lacking,
-            message=f"{_examples(lacking)} came to none of {ranks} ranks",
+            message=f"{counted(lacking, 'example')} came to none of {ranks} ranks",
             hint=_SHARE_HINT,
         )
     return None
@@ -281,7 +283,7 @@ def _together(items: list[tuple[int, Finding]]) -> Finding:
     """Return one finding of those that several ranks have of a kind."""
     ranks = [rank for rank, _ in items]
     first = items[0][1]
-    who = f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {in_short(ranks, MAX_IDS)}"
+    who = f"{in_number(len(ranks), 'rank')} {in_short(ranks, MAX_IDS)}"
     ids = dict.fromkeys(index for _, item in items for index in item.ids)
     message = f"{who}: {first.message}"
     if len(ranks) > 1:
@@ -300,8 +302,8 @@ def _padded(dealt: Dealt, count: int, ids: list[Any]) -> Finding:
         count=count,
         ids=tuple(ids),
         message=(
-            f"DistributedSampler gives {_examples(count)} to two ranks, so that each "
-            f"of {dealt.ranks} has equally many: no fault"
+            f"DistributedSampler gives {counted(count, 'example')} to two ranks, so "
+            f"that each of {dealt.ranks} has equally many: no fault"
         ),
         hint="DistributedSampler(drop_last=True) leaves out what does not go round",
     )
@@ -333,8 +335,9 @@ def _twice(dealt: Dealt, count: int, ids: list[Any]) -> Finding:
         count=count,
         ids=tuple(ids),
         message=(
-            f"{_examples(count)} came to more than one of {dealt.ranks} ranks, where "
-            f"padding explains {dealt.most_padding}: {in_short(ids, MAX_IDS)}"
+            f"{counted(count, 'example')} came to more than one of {dealt.ranks} "
+            f"ranks, where padding explains {dealt.most_padding}: "
+            f"{in_short(ids, MAX_IDS)}"
         ),
         hint=_LOST_HINT,
     )
@@ -346,12 +349,8 @@ def _lost(dealt: Dealt, count: int, ids: list[Any]) -> Finding:
         count=count,
         ids=tuple(ids),
         message=(
-            f"{_examples(count)} came to none of {dealt.ranks} ranks: "
+            f"{counted(count, 'example')} came to none of {dealt.ranks} ranks: "
             f"{in_short(ids, MAX_IDS)}"
         ),
         hint=_LOST_HINT,
     )
-
-
-def _examples(count: int) -> str:
-    return f"{count} example{'' if count == 1 else 's'}"

@@ -4,6 +4,7 @@ Pure. What is wrong is found in `audit.streams`.
 """
 
 from autoloader.audit.findings import idle_caution
+from autoloader.units import counted
 from autoloader.values.outcome import Finding
 
 LEAST_DISTINCT = 0.9
@@ -32,11 +33,13 @@ def identity_caution(distinct: int, examples: int, doubtful: int) -> Finding | N
         )
     if not doubtful:
         return None
-    came = "example came" if doubtful == 1 else "examples came"
     return Finding(
         code="weak_identity",
         count=doubtful,
-        message=f"{doubtful} {came} more than once before the stream was cut",
+        message=(
+            f"{counted(doubtful, 'example')} came more than once before the stream was "
+            "cut"
+        ),
         hint="examples that are equal, or workers that overlap: --examples all tells",
     )
 

@@ -44,7 +44,7 @@ from autoloader.child.source import load_source
 from autoloader.child.stages import Stage, StageBoard
 from autoloader.child.transforms import TransformWatch
 from autoloader.measure.tracebacks import raised_in
-from autoloader.units import in_short
+from autoloader.units import in_number, in_short
 from autoloader.values.diagnosis import (
     BatchCost,
     Breakdown,
@@ -279,8 +279,8 @@ class _Walk:
         )
         found = [ids[at] for at in tried.items]
         alone = "by itself" if len(found) == 1 else "together, and none can be left out"
-        ids_of = "id" if len(found) == 1 else "ids"
-        evidence = f"{ids_of} {in_short(found, MAX_IDS)} shows it {alone}"
+        noun = in_number(len(found), "id")
+        evidence = f"{noun} {in_short(found, MAX_IDS)} shows it {alone}"
         self._stop(StageName.COLLATE, found, exc, evidence=evidence)
 
     def _fails_alike(self, examples: list[Any], exc: Exception) -> bool:

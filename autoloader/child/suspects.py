@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from autoloader.measure.descriptors import connected_sockets, open_files
 from autoloader.measure.proc import read_kernel_text, thread_count
+from autoloader.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +81,7 @@ def _of_process(own: tuple[str, ...]) -> Iterator[str]:
             yield f"the open file {Path(name).name}"
     sockets = connected_sockets(pid)
     if sockets:
-        yield f"{sockets} open connection{'' if sockets == 1 else 's'}"
+        yield counted(sockets, "open connection")
 
 
 def _of_threads(usual: int) -> Iterator[str]:
@@ -98,7 +99,7 @@ def _of_threads(usual: int) -> Iterator[str]:
             yield f"a thread called {name}"
     unnamed = (thread_count(pid) or 1) - max(usual, 1) - max(len(names), len(native))
     if unnamed > 0:
-        yield f"{unnamed} more thread{'' if unnamed == 1 else 's'}, of a pool perhaps"
+        yield f"{counted(unnamed, 'more thread')}, of a pool perhaps"
 
 
 def _native_threads(pid: int) -> Iterator[str]:

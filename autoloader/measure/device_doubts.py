@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autoloader.measure.device_meter import SLOWED_BY
+from autoloader.units import counted
 from autoloader.values.outcome import Finding
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _shared(seen: Sequence[DeviceSeen]) -> Finding | None:
     if not shared:
         return None
     most = max(item.other_processes or 0 for item in shared)
-    others = "1 other process" if most == 1 else f"{most} other processes"
+    others = counted(most, "other process", "other processes")
     return Finding(
         code="accelerator_shared",
         count=most,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from autoloader.measure.stage_costs import cached_rate
 from autoloader.measure.throughput import has_steady_window
-from autoloader.units import format_cost, format_rate
+from autoloader.units import counted, format_cost, format_rate
 from autoloader.values.decode import Stored
 
 if TYPE_CHECKING:
@@ -311,6 +311,4 @@ def _level_from(rates: Mapping[int, float]) -> int | None:
 
 
 def _workers(count: int) -> str:
-    if not count:
-        return "no workers"
-    return "1 worker" if count == 1 else f"{count} workers"
+    return counted(count, "worker") if count else "no workers"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autoloader.measure.stepping import WAIT_SHARE
-from autoloader.units import format_percent, format_rate, format_seconds
+from autoloader.units import counted, format_percent, format_rate, format_seconds
 
 if TYPE_CHECKING:
     from autoloader.measure.consumption import Consumption
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def lines_of(found: Consumption) -> list[str]:
     """Return how long the training waited, what it takes, and the flag that asks it."""
-    epochs = f"{found.epochs} epoch{'' if found.epochs == 1 else 's'}"
+    epochs = counted(found.epochs, "epoch")
     examples = "" if found.examples is None else f", {found.examples:,} examples"
     whole = format_seconds(found.wait_s + found.compute_s)
     lines = [

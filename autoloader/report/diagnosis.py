@@ -14,7 +14,7 @@ from rich.text import Text
 from autoloader.measure.intervals import median
 from autoloader.report.cleaning import clean
 from autoloader.report.table import labelled
-from autoloader.units import format_bytes, format_cost
+from autoloader.units import format_bytes, format_cost, in_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -57,8 +57,7 @@ def _failed(failed: Mapping[str, Any]) -> Iterator[tuple[Text, Text]]:
     """Yield stage and id, where to look, then what may be long: what happened."""
     ids = ", ".join(str(index) for index in failed["ids"])
     stage = failed["stage"].replace("_", "-")
-    noun = "id" if len(failed["ids"]) == 1 else "ids"
-    head = f"{stage}, {noun} {ids}" if ids else stage
+    head = f"{stage}, {in_number(len(failed['ids']), 'id')} {ids}" if ids else stage
     yield Text("failed", style="bad"), Text(clean(head), style="strong")
     yield Text("look at", style="label"), Text(clean(failed["look_at"]))
     place = f", in {failed['place']}" if failed["place"] else ""
@@ -128,7 +127,7 @@ def _examples(stages: Mapping[str, Any]) -> Iterator[tuple[Text, Text]]:
     others = chosen[2:] if stages["ends"] == 2 else ()
     ids = ", ".join(str(item["id"]) for item in others)
     if ids:
-        noun = "id" if len(others) == 1 else "ids"
+        noun = in_number(len(others), "id")
         yield Text("random", style="label"), Text(clean(f"{noun} {ids}"))
 
 

@@ -19,7 +19,7 @@ from autoloader.report.measure_rows import MeasureRow, counted_readings, rows_of
 from autoloader.report.scope_words import scope_words
 from autoloader.report.sentences import compared, resources
 from autoloader.search.comparison import LOOKS, RUN_ERROR, Pair, PairVerdict
-from autoloader.units import format_rate, format_seconds
+from autoloader.units import format_rate, format_seconds, in_number
 from autoloader.values.target import INDIFFERENCE
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def _ends(pair: Pair) -> str:
 
 
 def _rounds(count: int) -> str:
-    return f"{count or 'no'} round{'' if count == 1 else 's'}"
+    return f"{count or 'no'} {in_number(count, 'round')}"
 
 
 def _had(count: int) -> str:

@@ -23,7 +23,7 @@ from autoloader.report.surface import writable
 from autoloader.report.unframed import Unframed
 from autoloader.search.comparison import LOOKS
 from autoloader.search.rates import rate_of
-from autoloader.units import format_rate
+from autoloader.units import counted, format_rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -197,8 +197,7 @@ class LiveMeasure(Framed, QuietMeasure):
         return grid
 
     def _count(self) -> str:
-        count = len(self._rounds)
-        said = f"{count} round{'' if count == 1 else 's'}"
+        said = counted(len(self._rounds), "round")
         if self._fixed is not None:
             return f"{said} of {self._fixed}"
         looks = ", ".join(map(str, LOOKS[:-1]))

@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from autoloader.export.scope_section import MEASURES
-from autoloader.units import format_rate
+from autoloader.units import format_rate, in_number
 from autoloader.values.decode import value_of
 from autoloader.values.scope import AccessFacts, Scope
 
@@ -95,7 +95,7 @@ def _source(access: AccessFacts) -> str:
     types = ", ".join(access.file_systems)
     if access.source == "network" and access.connections:
         count = access.connections
-        said = f"over {count:,} connection{'' if count == 1 else 's'}"
+        said = f"over {count:,} {in_number(count, 'connection')}"
         return f"{said} and files ({types})" if types else said
     named = types if access.files else "not seen by name"
     return f"{access.source} files" + (f" ({named})" if named else "")

@@ -16,7 +16,7 @@ from autoloader.report import sentences
 from autoloader.report.cleaning import clean
 from autoloader.report.failed import FailedTrial
 from autoloader.search.race import LOOKS
-from autoloader.units import format_bytes, format_rate, format_seconds
+from autoloader.units import counted, format_bytes, format_rate, format_seconds
 from autoloader.values.outcome import Status
 from autoloader.values.target import INDIFFERENCE
 
@@ -144,22 +144,21 @@ def _so_far(progress: Progress) -> RenderableType:
         rated = {"last": progress.last, **rated}
     for label, entry in rated.items():
         grid.add_row(label, *_rated(entry))
-    counted = _facts()
-    counted.add_row("trials", _fates(progress) or Text("-", style="label"))
+    facts = _facts()
+    facts.add_row("trials", _fates(progress) or Text("-", style="label"))
     if progress.passed_over:
-        counted.add_row("untried", f"{progress.passed_over:,} passed over")
+        facts.add_row("untried", f"{progress.passed_over:,} passed over")
     if progress.last_failed is not None and progress.phase == "search":
         failed = FailedTrial.of(progress.last_failed)
         fate = Text(sentences.FATES[failed.status], style="bad")
-        counted.add_row(fate, _one_line(failed.config.describe()))
-        counted.add_row("", Text(_in_brief(clean(failed.reason_beside_fate))))
-    return Group(grid, counted)
+        facts.add_row(fate, _one_line(failed.config.describe()))
+        facts.add_row("", Text(_in_brief(clean(failed.reason_beside_fate))))
+    return Group(grid, facts)
 
 
 def _race(progress: Progress) -> RenderableType:
     """Return the finalists against the target, after the rounds so far."""
-    count = len(progress.rounds)
-    title = f"{count} round{'' if count == 1 else 's'}"
+    title = counted(len(progress.rounds), "round")
     title += f"; decided after {LOOKS[0]} to {LOOKS[-1]}"
     grid = Table.grid(padding=(0, 2))
     grid.add_column()
@@ -215,8 +214,7 @@ def _rated(entry: Rated | None) -> tuple[Text, Text, Text]:
     """Return the cells of a rate, how sure it is, and whose it is."""
     if entry is None:
         return Text("-", style="label"), Text(""), Text("")
-    count = entry.readings
-    sure = _ends(entry.rate) or f"{count} reading{'' if count == 1 else 's'}"
+    sure = _ends(entry.rate) or counted(entry.readings, "reading")
     rate = Text(f"{format_rate(entry.rate.median)}/s")
     return rate, Text(sure), _one_line(entry.config.describe())
 

@@ -11,7 +11,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from autoloader.search.passed_over import in_words
-from autoloader.units import format_bytes, format_rate, format_seconds
+from autoloader.units import (
+    counted,
+    format_bytes,
+    format_rate,
+    format_seconds,
+    in_number,
+)
 from autoloader.values.outcome import Status
 from autoloader.values.target import CONFIDENCE, INDIFFERENCE
 
@@ -164,7 +170,7 @@ def compared(
         random_fields: paths of the fields that every reading makes anew.
         is_comparable: whether the content of two passes can be compared.
     """
-    passes = f"{epochs} epoch{'' if epochs == 1 else 's'}"
+    passes = counted(epochs, "epoch")
     same = "ids and labels the same" if label is not None else "ids the same"
     extent = (
         f"the first {examples:,} examples of a stream"
@@ -180,7 +186,8 @@ def compared(
         said += "; no label is known (--label)"
     names = [name or "(the example)" for name in random_fields]
     if names:
-        noun, verb = ("field", "is") if len(names) == 1 else ("fields", "are")
+        noun = in_number(len(names), "field")
+        verb = in_number(len(names), "is", "are")
         said += f"; {noun} {', '.join(names)} {verb} random: values not compared"
     return said
 
@@ -188,9 +195,8 @@ def compared(
 def trials(counts: Mapping[str, int]) -> str:
     """Return how many trials there were, by fate."""
     total = sum(counts.values())
-    noun = "trial" if total == 1 else "trials"
     fates = [f"{count} {FATES[Status(fate)]}" for fate, count in counts.items()]
-    return f"{total} {noun}: {', '.join(fates)}"
+    return f"{counted(total, 'trial')}: {', '.join(fates)}"
 
 
 def counts_of(outcomes: Iterable[Outcome]) -> dict[str, int]:
@@ -253,10 +259,7 @@ def race_words(
         stopped: why it ended; None: it is not known, or has not.
         dropped: configs that left it by a failed pass.
     """
-    said = (
-        f"{rounds} round{'' if rounds == 1 else 's'} of {configs} "
-        f"config{'' if configs == 1 else 's'}"
-    )
+    said = f"{counted(rounds, 'round')} of {counted(configs, 'config')}"
     if stopped is not None:
         said += f"; {WHY_RACE_STOPPED[stopped]}"
     if dropped:
@@ -324,7 +327,7 @@ def _spent_s(result: TuneResult) -> float:
 
 def resources(machine: Machine) -> str:
     """Return what a machine offers, in a few words."""
-    cpus = f"{machine.effective_cpus:g} CPU{'' if machine.effective_cpus == 1 else 's'}"
+    cpus = f"{machine.effective_cpus:g} {in_number(machine.effective_cpus, 'CPU')}"
     memory = f"{format_bytes(machine.memory_limit_bytes)} of memory"
     return f"{cpus}, {memory}, {accelerators(machine)}"
 

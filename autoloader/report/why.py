@@ -12,7 +12,7 @@ from autoloader.measure.intervals import median
 from autoloader.search.rates import rates_of
 from autoloader.search.selection import simplicity
 from autoloader.search.standings import Judgement
-from autoloader.units import format_bytes
+from autoloader.units import counted, format_bytes
 from autoloader.values.target import INDIFFERENCE
 
 if TYPE_CHECKING:
@@ -54,11 +54,10 @@ def _against_simpler(
     best = max(simpler, key=lambda item: rates[item])
     standing = next((item for item in standings.table if item.config == best), None)
     if standing is None:
-        count = len(read[best])
         yield (
             f"{best.describe()} is simpler, and was "
             f"{rates[best] / rates[chosen]:.2f}{_TIMES} as fast in "
-            f"{count} reading{'' if count == 1 else 's'} of the search"
+            f"{counted(len(read[best]), 'reading')} of the search"
         )
     elif standing.judgement is Judgement.FAILS:
         yield (

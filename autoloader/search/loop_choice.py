@@ -12,7 +12,7 @@ from autoloader.errors import UsageError
 from autoloader.measure.stepping import WAIT_SHARE
 from autoloader.search.selection import Choice, simplicity
 from autoloader.search.standings import Judgement
-from autoloader.units import format_percent
+from autoloader.units import counted, format_percent
 from autoloader.values.target import INDIFFERENCE
 
 if TYPE_CHECKING:
@@ -173,8 +173,7 @@ def _fed_is_slower(
 
 
 def _rounds(loops: Loops) -> str:
-    count = len(loops.rounds)
-    return f"{count} round{'' if count == 1 else 's'}"
+    return counted(len(loops.rounds), "round")
 
 
 def is_settled(

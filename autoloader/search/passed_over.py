@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from autoloader.units import counted
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -60,11 +62,10 @@ def counted_words(groups: Sequence[tuple[str, int]]) -> str | None:
     """Return the same of reasons with their numbers of configs."""
     if not groups:
         return None
-    told = [f"{_counted(count)}: {reason}" for reason, count in groups[:MOST_REASONS]]
+    told = [
+        f"{counted(count, 'config')}: {reason}"
+        for reason, count in groups[:MOST_REASONS]
+    ]
     others = sum(count for _, count in groups[MOST_REASONS:])
-    told += [f"{_counted(others)} for like reasons"] if others else []
+    told += [f"{counted(others, 'config')} for like reasons"] if others else []
     return "; ".join(told)
-
-
-def _counted(count: int) -> str:
-    return f"{count} config{'' if count == 1 else 's'}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from autoloader.measure.intervals import median
 from autoloader.measure.throughput import epoch_rate
 from autoloader.search.standings import Judgement, Standing, Standings
-from autoloader.units import format_bytes, format_rate
+from autoloader.units import counted, format_bytes, format_rate
 from autoloader.values.config import LoaderConfig
 
 if TYPE_CHECKING:
@@ -134,8 +134,8 @@ def choose(
             return _met(likeliest, ascending, left, known)
         closest = max(open_ones, key=lambda standing: standing.ratio)
         reason = (
-            f"after {_rounds(left)} it cannot be told whether a config meets {wanted}; "
-            f"closest: {_describe(closest)}"
+            f"after {counted(len(left.rounds), 'round')} it cannot be told whether a "
+            f"config meets {wanted}; closest: {_describe(closest)}"
         )
         return Choice(config=None, state="undecided", best=left.best, reason=reason)
     reason = f"no config reached {wanted}; best was {_describe(left[left.best])}"
@@ -266,10 +266,9 @@ def _met(
     doubtful = [item for item in simpler if item.judgement is Judgement.UNDECIDED]
     if doubtful:
         closest = max(doubtful, key=lambda item: item.ratio)
-        times = "time" if closest.rounds == 1 else "times"
         reason += (
             f"; {closest.config.describe()} is simpler and was {closest.ratio:.2f} of "
-            f"what is wanted, read {closest.rounds} {times}: too few to tell"
+            f"what is wanted, read {counted(closest.rounds, 'time')}: too few to tell"
         )
     return Choice(
         config=standing.config,
@@ -293,8 +292,3 @@ def _nothing_to_choose(standings: Standings, limit: int | None) -> Choice:
 def _describe(standing: Standing) -> str:
     rate = format_rate(standing.rate.median)
     return f"{rate} examples/s ({standing.config.describe()})"
-
-
-def _rounds(standings: Standings) -> str:
-    count = len(standings.rounds)
-    return f"{count} round{'' if count == 1 else 's'}"

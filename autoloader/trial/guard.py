@@ -21,7 +21,7 @@ from autoloader.measure.cgroup import (
 from autoloader.measure.machine import parse_meminfo
 from autoloader.measure.memory import MemoryMeter
 from autoloader.measure.proc import read_kernel_text
-from autoloader.units import format_bytes
+from autoloader.units import counted, format_bytes
 from autoloader.values.outcome import Failure
 
 if TYPE_CHECKING:
@@ -161,9 +161,9 @@ def kernel_kills(root: Path = Path("/")) -> int | None:
     Returns:
         A counter that only grows; None where the kernel does not keep it.
     """
-    counted = oom_kills(root)
-    if counted is not None:
-        return counted
+    of_group = oom_kills(root)
+    if of_group is not None:
+        return of_group
     text = read_kernel_text(root / "proc/vmstat") or ""
     return parse_counters(text).get("oom_kill")
 
@@ -181,7 +181,7 @@ def named_by_kernel(
     if failure.signal != "SIGKILL" or before is None or now is None or now <= before:
         return failure
     killed = now - before
-    processes = "1 process" if killed == 1 else f"{killed} processes"
+    processes = counted(killed, "process", "processes")
     return replace(
         failure,
         kind="out_of_memory",

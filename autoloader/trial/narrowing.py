@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from autoloader.audit.narrowing import MOST_TRIES, smallest
 from autoloader.audit.scope_list import ScopeList, told_id
-from autoloader.units import in_short
+from autoloader.units import in_number, in_short
 from autoloader.values.diagnosis import NarrowedIds
 from autoloader.values.outcome import MAX_IDS
 
@@ -119,10 +119,10 @@ def evidence_of(narrowed: NarrowedIds | None) -> str:
     if not narrowed.ids:
         return f"it shows without any example, {tries}: workers do not start or end"
     count = len(narrowed.ids)
-    what = f"{'id' if count == 1 else 'ids'} {in_short(narrowed.ids, MAX_IDS)}"
+    what = f"{in_number(count, 'id')} {in_short(narrowed.ids, MAX_IDS)}"
     if not narrowed.is_smallest:
         return f"{what} show it, {tries}; a smaller set may as well"
     if narrowed.shown_by_others:
         some = "any id" if count == 1 else f"any {count} ids"
         return f"{some} will do, not {what} alone, {tries}"
-    return f"{what} {'shows' if count == 1 else 'show'} it, and no fewer do, {tries}"
+    return f"{what} {in_number(count, 'shows', 'show')} it, and no fewer do, {tries}"

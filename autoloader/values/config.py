@@ -8,6 +8,7 @@ from operator import index
 from typing import Any, Self, SupportsIndex
 
 from autoloader.errors import UsageError, did_you_mean
+from autoloader.units import counted
 from autoloader.values.decode import shown, value_of
 
 DEFAULT_PREFETCH = 2
@@ -155,8 +156,7 @@ class LoaderConfig:
 
     def describe(self) -> str:
         """Return one short line for people: `2 workers, prefetch 2, kept, batch 64`."""
-        workers = f"{self.num_workers} worker{'' if self.num_workers == 1 else 's'}"
-        parts = [workers]
+        parts = [counted(self.num_workers, "worker")]
         if self.prefetch_factor is not None:
             parts.append(f"prefetch {self.prefetch_factor}")
         if self.persistent_workers:

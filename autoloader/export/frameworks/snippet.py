@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from autoloader.errors import UsageError, did_you_mean
 from autoloader.export.yaml_text import visible, yaml_text
+from autoloader.units import counted
 from autoloader.values.config import LoaderConfig
 from autoloader.values.decode import shown
 
@@ -152,7 +153,7 @@ class BatchSize:
             "process": "examples of one training process (rank)",
             "device": "examples of one device",
             "run": f"examples of all ranks together: {chosen.batch_size} x "
-            f"{chosen.ranks} rank{'s' if chosen.ranks > 1 else ''} of one node",
+            f"{counted(chosen.ranks, 'rank')} of one node",
         }[self.counts]
         called = name or self.name
         if self.written(chosen) is None:

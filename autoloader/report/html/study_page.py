@@ -38,7 +38,7 @@ from autoloader.report.machine import machine_words
 from autoloader.report.needs import needs_words
 from autoloader.report.snippets import framework_snippets, snippets_of
 from autoloader.report.table import multiple_like
-from autoloader.units import format_rate
+from autoloader.units import counted, format_rate
 from autoloader.values.decode import value_of
 from autoloader.values.machine import Machine
 
@@ -243,8 +243,8 @@ def _gate(report: StudyReport) -> Iterator[Block]:
     gate = report.gate
     if report.trials:
         items.append(("trials", _gated(report)))
-        items += [("fault", _counted(*found)) for found in gate.findings]
-        items += [("noted", _counted(*found)) for found in gate.cautions]
+        items += [("fault", _in_trials(*found)) for found in gate.findings]
+        items += [("noted", _in_trials(*found)) for found in gate.cautions]
     if items:
         yield Facts(items=tuple(items))
 
@@ -260,8 +260,8 @@ def _gated(report: StudyReport) -> str:
     return said
 
 
-def _counted(code: str, trials: int) -> str:
-    return f"{code} in {trials} trial{'' if trials == 1 else 's'}"
+def _in_trials(code: str, trials: int) -> str:
+    return f"{code} in {counted(trials, 'trial')}"
 
 
 def _paths(paths: list[str]) -> str:

@@ -14,7 +14,7 @@ from autoloader.report.html.frame import Area, Axis, Chart, axes
 from autoloader.report.html.marks import cross, look_of
 from autoloader.report.html.scales import Linear, ticks
 from autoloader.report.html.svg import Element, element, polyline, stairs
-from autoloader.units import format_rate, format_seconds
+from autoloader.units import counted, format_rate, format_seconds
 from autoloader.values.outcome import Status
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ def time_line(
         *(_dot(item, across, up) for item in placed.raced),
     ]
     counts = sentences.trials(_counts(trials))
-    race = f"; {_readings(len(placed.raced))} of the race" if placed.raced else ""
+    race = (
+        f"; {counted(len(placed.raced), 'reading')} of the race" if placed.raced else ""
+    )
     return Chart(
         name="plot-trials",
         title="Trials and race in time" if placed.raced else "Trials in their order",
@@ -165,10 +167,6 @@ def _best_so_far(
             best = max(best, item.searched or 0.0)
         points.append((across(end), up(best)))
     return stairs(points)
-
-
-def _readings(count: int) -> str:
-    return f"{count} reading{'' if count == 1 else 's'}"
 
 
 def _counts(trials: Sequence[TrialFigures]) -> dict[str, int]:
