@@ -14,6 +14,7 @@ from uuid import uuid4
 
 from rich.console import Group
 
+from autoloader.report.redrawn import Redrawn
 from autoloader.report.surface import console_on
 from autoloader.units import format_seconds
 
@@ -27,7 +28,7 @@ LEAST_S = 1.0
 """Time between two redraws for mere progress: each is a message to a browser."""
 
 
-class CellRegion:
+class CellRegion(Redrawn):
     """A context: inside it the region stands, afterwards one line says how it ended.
 
     Args:
@@ -42,9 +43,10 @@ class CellRegion:
         clock: Callable[[], float],
         title: str,
     ) -> None:
-        self._draw, self._clock, self._title = draw, clock, title
+        super().__init__(clock, LEAST_S)
+        self._draw, self._title = draw, title
         self._said: list[RenderableType] = []
-        self._drawn_at = self._begun_at = clock()
+        self._begun_at = clock()
         # there is a cell, so IPython is loaded
         self._publish: Any = importlib.import_module("IPython.display")
         self._id = uuid4().hex
@@ -70,11 +72,6 @@ class CellRegion:
     def redraw(self) -> None:
         """Draw the region now."""
         self._show(self._draw())
-
-    def tick(self) -> None:
-        """Draw the region unless that was done a moment ago."""
-        if self._clock() - self._drawn_at >= LEAST_S:
-            self.redraw()
 
     def say(self, words: RenderableType) -> None:
         """Show words above the region, where they stay."""

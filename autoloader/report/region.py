@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 from rich.live import Live
 
+from autoloader.report.redrawn import Redrawn
 from autoloader.report.surface import console_on, is_cell
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ LEAST_S = 0.5
 """Time between two redraws for mere progress."""
 
 
-class Region:
+class Region(Redrawn):
     """A context: inside it the region stands, afterwards it is gone without a trace.
 
     Args:
@@ -39,8 +40,8 @@ class Region:
         draw: Callable[[], RenderableType],
         clock: Callable[[], float],
     ) -> None:
-        self._clock, self._console = clock, console
-        self._drawn_at = float("-inf")
+        super().__init__(clock, LEAST_S)
+        self._console = console
         self._live = Live(
             get_renderable=draw,
             console=console,
@@ -68,11 +69,6 @@ class Region:
         """Draw the region now."""
         self._live.refresh()
         self._drawn_at = self._clock()
-
-    def tick(self) -> None:
-        """Draw the region unless that was done a moment ago."""
-        if self._clock() - self._drawn_at >= LEAST_S:
-            self.redraw()
 
     def say(self, words: RenderableType) -> None:
         """Write words above the region, where they stay."""
