@@ -151,16 +151,13 @@ def measured(
 ) -> Outcome:
     """Return the outcome of a trial with one reading of the search, then of a race."""
     first, *raced = rates
-    readings = (reading(first), *(reading(rate, "race") for rate in raced))
-    return Outcome(
-        number=number,
-        config=tried,
-        status=Status.MEASURED,
-        source=source,
-        isolation="fork",
-        seconds=1.0,
+    return _outcome(
+        number,
+        tried,
+        Status.MEASURED,
+        source,
         verdict=verdict(examples=512),
-        readings=readings,
+        readings=(reading(first), *(reading(rate, "race") for rate in raced)),
         memory=memory(tried),
     )
 
@@ -179,57 +176,46 @@ def refused(
     number: int, tried: LoaderConfig, *findings: Finding, source: str = "search"
 ) -> Outcome:
     """Return the outcome of a trial whose data was wrong."""
-    return Outcome(
-        number=number,
-        config=tried,
-        status=Status.REFUSED,
-        source=source,
-        isolation="fork",
-        seconds=1.0,
-        verdict=verdict(*(findings or (MISSING,))),
-    )
+    judged = verdict(*(findings or (MISSING,)))
+    return _outcome(number, tried, Status.REFUSED, source, verdict=judged)
 
 
 def crashed(number: int, tried: LoaderConfig, message: str) -> Outcome:
     """Return the outcome of a trial that a worker ended."""
-    failure = Failure(
+    return failed(
+        number,
+        tried,
         kind="worker_exception",
         phase="gate",
         message=message,
         hint="the traceback is in stderr.txt of the log folder",
         log="logs/0007-gate",
     )
-    return Outcome(
-        number=number,
-        config=tried,
-        status=Status.CRASHED,
-        source="search",
-        isolation="fork",
-        seconds=1.0,
-        failure=failure,
-    )
 
 
 def failed(
+    number: int, tried: LoaderConfig, *, source: str = "search", **failure: Any
+) -> Outcome:
+    """Return the outcome of a trial that a failure with these fields ended."""
+    found = Failure(**failure)
+    return _outcome(number, tried, found.status, source, failure=found)
+
+
+def _outcome(
     number: int,
     tried: LoaderConfig,
-    *,
-    kind: str,
-    phase: str,
-    message: str,
-    hint: str | None = None,
-    source: str = "search",
+    status: Status,
+    source: str,
+    **found: Any,
 ) -> Outcome:
-    """Return the outcome of a trial that a failure of this kind ended."""
-    failure = Failure(kind=kind, phase=phase, message=message, hint=hint)
     return Outcome(
         number=number,
         config=tried,
-        status=failure.status,
+        status=status,
         source=source,
         isolation="fork",
         seconds=1.0,
-        failure=failure,
+        **found,
     )
 
 
