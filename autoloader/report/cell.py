@@ -20,7 +20,6 @@ from autoloader.units import format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from rich.console import RenderableType
 
@@ -57,12 +56,7 @@ class CellRegion(Redrawn):
         self._show(self._draw(), is_new=True)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, *_exc: object) -> None:
         """Leave what was said, and how long it took."""
         how = "took" if kind is None else "stopped after"
         self._show(

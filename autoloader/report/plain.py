@@ -19,8 +19,6 @@ from autoloader.search.rates import rate_of
 from autoloader.units import format_rate, format_seconds
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from autoloader.search.budget import Budget
     from autoloader.search.standings import Round
     from autoloader.search.watcher import Extent
@@ -98,12 +96,7 @@ class PlainView(QuietView):
         _write(self._stream, self._begin)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exc: object) -> None:
         """Write what was passed over, where nothing came after it."""
         self._tell_skipped()
 

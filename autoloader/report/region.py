@@ -15,7 +15,6 @@ from autoloader.report.surface import console_on, is_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from rich.console import Console, RenderableType
 
@@ -56,12 +55,7 @@ class Region(Redrawn):
         self._drawn_at = self._clock()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exc: object) -> None:
         """Take the region away."""
         self._live.stop()
 
@@ -107,11 +101,6 @@ class Framed:
         self._region.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         """Take the region away."""
-        self._region.__exit__(kind, exc, trace)
+        self._region.__exit__(*exc)

@@ -9,7 +9,6 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Self
 
 from autoloader.errors import StoredFileError, UsageError
@@ -62,12 +61,7 @@ class Record:
         """Return the open record."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exc: object) -> None:
         """Give the lock back."""
         self.close()
 

@@ -33,7 +33,6 @@ from autoloader.values.ranks import LOOPBACK, RankPlace, share_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
-    from types import TracebackType
 
     from autoloader.child.stages import Stage
     from autoloader.trial.child import Tick
@@ -112,12 +111,7 @@ class RankedRunner:
         """Return the runner; nothing is started before the first pass."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exc: object) -> None:
         """End all ranks, whatever happened."""
         self.close()
 

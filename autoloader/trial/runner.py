@@ -47,7 +47,6 @@ from autoloader.values.outcome import Failure, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import TracebackType
 
     from autoloader.values.ceiling import CeilingReading
     from autoloader.values.config import LoaderConfig
@@ -112,12 +111,7 @@ class ProcessRunner:
         """Return the runner; nothing is started before the first pass."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exc: object) -> None:
         """End host and trial, whatever happened."""
         self.close()
 
