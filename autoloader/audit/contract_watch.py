@@ -40,20 +40,33 @@ class Breaches:
         for word in words:
             self._words[word] += count
 
-    def sentence(self, seen: int, verb: tuple[str, str]) -> str:
-        """Return how many of `seen` examples show what.
+    def finding(self, seen: int, verb: tuple[str, str], hint: str) -> Finding | None:
+        """Return how many of `seen` examples show what; None where none does.
 
         Args:
             seen: examples looked at.
             verb: what is said of one example, and of several.
+            hint: the usual cause, and the way out.
         """
+        if not self.count:
+            return None
+        return Finding(
+            code=_CODE,
+            count=self.count,
+            ids=tuple(self.ids),
+            message=self._sentence(seen, verb),
+            hint=hint,
+        )
+
+    def _sentence(self, seen: int, verb: tuple[str, str]) -> str:
         more = self.count - len(self.ids)
         listed = ", ".join(map(str, self.ids)) + (f" and {more} more" if more else "")
         ranked = sorted(self._words, key=lambda word: -self._words[word])
         faults = "; ".join(ranked[:MAX_WORDS])
         others = len(ranked) - MAX_WORDS
         return (
-            f"{self.count} of {counted(seen, 'example')} {verb[self.count != 1]}: "
+            f"{self.count} of {counted(seen, 'example')} "
+            f"{in_number(self.count, *verb)}: "
             f"{in_number(self.count, 'id')} {listed}: {faults}"
             + (f"; and {counted(others, 'other fault')}" if others > 0 else "")
         )
@@ -88,15 +101,9 @@ class ContractWatch:
 
         Whether it refuses the dataset or is a caution, `rules.incomplete` says.
         """
-        found = self._breaches
-        if not found.count:
-            return None
-        verb = ("breaks the contract", "break the contract")
-        return Finding(
-            code=_CODE,
-            count=found.count,
-            ids=tuple(found.ids),
-            message=found.sentence(self.seen, verb),
+        return self._breaches.finding(
+            self.seen,
+            ("breaks the contract", "break the contract"),
             hint="usual cause: a file that is damaged, or of another form than the "
             "rest; mend or leave out what is named, correct the contract, or have it "
             "named only: rules: {incomplete: allow}",
@@ -105,14 +112,9 @@ class ContractWatch:
 
 def others_finding(found: Breaches, seen: int) -> Finding | None:
     """Return what differs from the other examples, where no contract says more."""
-    if not found.count:
-        return None
-    verb = ("differs from the others", "differ from the others")
-    return Finding(
-        code=_CODE,
-        count=found.count,
-        ids=tuple(found.ids),
-        message=found.sentence(seen, verb),
+    return found.finding(
+        seen,
+        ("differs from the others", "differ from the others"),
         hint="usual cause: a file of another form than the rest, such as a grey image "
         "among coloured ones; convert it in the dataset, leave it out, or give a "
         "collate_fn that takes both",
