@@ -279,8 +279,8 @@ class _Walk:
         )
         found = [ids[at] for at in tried.items]
         alone = "by itself" if len(found) == 1 else "together, and none can be left out"
-        noun = in_number(len(found), "id")
-        evidence = f"{noun} {in_short(found, MAX_IDS)} shows it {alone}"
+        listed = f"{in_number(len(found), 'id')} {in_short(found, MAX_IDS)}"
+        evidence = f"{listed} {in_number(len(found), 'shows', 'show')} it {alone}"
         self._stop(StageName.COLLATE, found, exc, evidence=evidence)
 
     def _fails_alike(self, examples: list[Any], exc: Exception) -> bool:

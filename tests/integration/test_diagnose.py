@@ -63,6 +63,18 @@ def test_the_first_stage_that_fails_is_named_with_its_id(
 
 
 @pytest.mark.slow
+def test_examples_that_fail_only_together_are_all_needed(tmp_path: Path) -> None:
+    """Neither of them fails by itself."""
+    found = run("twins", tmp_path)
+
+    assert found.breakdown is not None
+    assert found.breakdown.evidence in {
+        f"ids {pair} show it together, and none can be left out"
+        for pair in ("2, 5", "5, 2")
+    }
+
+
+@pytest.mark.slow
 def test_a_batch_that_no_worker_can_send_is_named_before_it_is_waited_for(
     tmp_path: Path,
 ) -> None:
