@@ -96,6 +96,8 @@ class ReplayResult:
     """Its true rate, as a share of what is wanted; None: nothing was chosen."""
     written_share: float | None
     """The same of what is written: the best config, where nothing was chosen."""
+    probability: float | None
+    """Of meeting the target, as the study tells; None: nothing was chosen."""
     trials: int
     """Configs that were tried."""
     readings: int
@@ -122,6 +124,7 @@ class ReplayResult:
             "chosen": None if self.chosen is None else self.chosen.to_dict(),
             "share": self.share,
             "written_share": self.written_share,
+            "probability": self.probability,
             "trials": self.trials,
             "readings": self.readings,
             "rounds": self.rounds,
@@ -297,6 +300,7 @@ def _result(
         chosen=chosen,
         share=share,
         written_share=None if written is None else _share(table, written, truth),
+        probability=result.choice.probability,
         trials=len(setting.record.outcomes),
         readings=readings,
         rounds=0 if race is None else len(race.rounds),

@@ -28,8 +28,7 @@ LIKELY = 0.95
 where its rounds alone are too few to tell."""
 
 HOPELESS = 0.02
-"""Probability of meeting the target up to which a config is not raced any further, and
-does not count as open."""
+"""Probability of meeting the target up to which a config does not count as open."""
 
 PROBABLE = 0.5
 """The same for the likeliest one, where no other is likely enough: it is chosen where
@@ -104,7 +103,7 @@ def choose(
         excluded: configs that must not be chosen, such as one that failed the whole
             verification.
         likely: how likely each config meets the target, by all readings of the study
-            and the cost model together (`search.strategy`). The rounds of a race alone
+            and the cost model together (`search.question`). The rounds of a race alone
             may be too few to tell.
     """
     limit = standings.target.memory_bytes
@@ -121,12 +120,7 @@ def choose(
     for standing in ascending:
         if meets(standing, known):
             return _met(standing, ascending, left, known)
-    open_ones = [
-        standing
-        for standing in ascending
-        if standing.judgement is Judgement.UNDECIDED
-        and known.get(standing.config, 1.0) > HOPELESS
-    ]
+    open_ones = [standing for standing in ascending if is_open(standing, known)]
     wanted = standings.target.describe()
     if open_ones:
         likeliest = max(open_ones, key=lambda item: known.get(item.config, 0.0))
@@ -151,6 +145,12 @@ def meets(standing: Standing, likely: Mapping[LoaderConfig, float]) -> bool:
     if standing.judgement is Judgement.UNDECIDED:
         return likely.get(standing.config, 0.0) >= LIKELY
     return standing.judgement is Judgement.MEETS
+
+
+def is_open(standing: Standing, likely: Mapping[LoaderConfig, float]) -> bool:
+    """Whether a config that is not known to meet the target may do so."""
+    is_undecided = standing.judgement is Judgement.UNDECIDED
+    return is_undecided and likely.get(standing.config, 1.0) > HOPELESS
 
 
 def too_large(outcomes: Iterable[Outcome], limit: int | None) -> set[LoaderConfig]:

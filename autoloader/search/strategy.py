@@ -12,7 +12,6 @@ Race finalists are picked by the same count.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Self
@@ -20,8 +19,11 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from autoloader.search.belief import Belief
-from autoloader.search.selection import simplicity
-from autoloader.values.target import DRIFT, INDIFFERENCE
+from autoloader.search.question import AS_FAST as AS_FAST
+from autoloader.search.question import CLEARLY as CLEARLY
+from autoloader.search.question import Chance, Question
+from autoloader.search.selection import LIKELY, simplicity
+from autoloader.values.target import DRIFT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
     from autoloader.values.config import LoaderConfig
     from autoloader.values.target import Target
 
-    Flags = NDArray[np.bool_]
-
 SETTLED = 0.05
 """Share of possible truths that tried configs may leave unserved at the end."""
 
@@ -45,11 +45,8 @@ two cores tried eight to thirteen of 33 configs, and chose no better."""
 LEAST_PLACE = 0.03
 """Least share that a further finalist must serve: each one costs the others rounds."""
 
-CLEARLY = math.log(1.06)
-"""Log rate above the target from which a config should have been found."""
-
-AS_FAST = 0.03
-"""Log rate below the best that counts as the best: a share target rests on it."""
+SURE = NormalDist().inv_cdf(LIKELY)
+"""Deviations by which a config must lie above what is enough to be known to be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,18 +174,17 @@ class Strategy:
             found.append(question.configs[place])
         return tuple(found)
 
-    def likely(
+    def chances(
         self,
         readings: Mapping[LoaderConfig, Sequence[float]],
         excluded: Collection[LoaderConfig] = (),
         *,
         drift: float = DRIFT,
-    ) -> dict[LoaderConfig, float]:
-        """Return how likely each measured config is to meet the target.
+    ) -> dict[LoaderConfig, Chance]:
+        """Return what the possible truths say of each measured config.
 
-        That is the share of possible truths in which it does, less the indifference
-        zone. A share is wanted of the best of the measured ones. What may not be chosen
-        has a probability of 0.
+        A share is wanted of the best of the measured ones. What may not be chosen has
+        no chance.
 
         Args:
             readings: rates of the configs that were measured, examples a second.
@@ -198,10 +194,10 @@ class Strategy:
         if not self._choosable(readings, excluded):
             return {}
         question = self._question(readings, excluded, among=readings, drift=drift)
-        found = question.meeting()
+        found = question.chances()
         return {
-            config: float(share)
-            for config, share in zip(question.configs, found, strict=True)
+            config: chance
+            for config, chance in zip(question.configs, found, strict=True)
             if config in readings and config not in excluded
         }
 
@@ -233,9 +229,14 @@ class Strategy:
         excluded: Collection[LoaderConfig],
         *,
         among: Collection[LoaderConfig],
-        drift: float = DRIFT,
-    ) -> _Question:
-        """Return the question of which config to choose, out of some."""
+        drift: float | None = None,
+    ) -> Question:
+        """Return the question of which config to choose, out of some.
+
+        How far these minutes are from the long run is part of a truth where `drift`
+        says by how much. Where it does not, what to measure is asked: no reading of
+        these minutes tells it, so that a config must be enough however it is.
+        """
         belief = self._belief
         if belief is None or not all(key in belief for key in readings):
             found = sorted(
@@ -245,13 +246,16 @@ class Strategy:
             belief = self._belief = Belief(found, self.model, seed=self.seed)
         may = set(self.configs) & set(among) - set(excluded)
         draws = belief.draw(readings)
-        return _Question(
+        if drift is not None:
+            draws = draws + _in_the_long_run(len(draws), self.seed, drift)
+        is_rate = self.target.share_of_best is None  # of a share, it cancels
+        return Question(
             configs=belief.configs,
             draws=draws,
             tried=np.array([config in readings for config in belief.configs]),
             allowed=np.array([item in may for item in belief.configs]),
             target=self.target,
-            in_the_long_run=_in_the_long_run(len(draws), self.seed, drift),
+            margin=SURE * DRIFT if is_rate and drift is None else 0.0,
         )
 
 
@@ -265,93 +269,3 @@ def _in_the_long_run(count: int, seed: int, drift: float) -> NDArray[np.float64]
     found = [normal.inv_cdf((place + 0.5) / count) for place in range(count)]
     rng = np.random.default_rng([seed % 2**64, 2])
     return rng.permutation(np.array(found))[:, None]
-
-
-class _Question:
-    """Possible truths, and what each of them asks for.
-
-    Args:
-        configs: N settings, the simplest first.
-        draws: (D, N) log rates.
-        tried: which were measured.
-        allowed: which may be chosen.
-        target: what is wanted.
-        in_the_long_run: (D, 1) logs by which the machine is faster some other time; it
-            matters where a rate is wanted, and cancels in a share.
-    """
-
-    def __init__(
-        self,
-        *,
-        configs: Sequence[LoaderConfig],
-        draws: NDArray[np.float64],
-        tried: Flags,
-        allowed: Flags,
-        target: Target,
-        in_the_long_run: NDArray[np.float64],
-    ) -> None:
-        self.configs, self.tried, self.allowed = configs, tried, allowed
-        draws = np.where(allowed, draws + in_the_long_run, -np.inf)
-        best = draws.max(axis=1, keepdims=True)
-        self._as_fast = allowed & (draws >= best - AS_FAST)
-        if target.share_of_best is None:
-            wanted = np.full_like(best, math.log(target.rate(0.0)))
-            needs_best = wanted > best
-        else:
-            wanted = best + math.log(target.share_of_best)
-            needs_best = np.full_like(best, fill_value=True, dtype=bool)
-        self._needs_best = needs_best[:, 0]
-        zone = math.log1p(-INDIFFERENCE)
-        self._enough = allowed & (draws >= wanted + zone)
-        # where nothing reaches the target, the best is what is looked for
-        wanted = np.minimum(wanted, best)
-        enough = allowed & (draws >= wanted + zone)
-        clearly = draws >= wanted + np.minimum(CLEARLY, (best - wanted) / 2)
-        simplest = clearly.argmax(axis=1)
-        not_later = np.arange(len(configs))[None, :] <= simplest[:, None]
-        self._good = enough & not_later
-
-    def meeting(self) -> NDArray[np.float64]:
-        """Return the share of draws in which each config meets the target, (N,)."""
-        found: NDArray[np.float64] = self._enough.mean(axis=0)
-        return found
-
-    def unserved_by(self, chosen: Flags) -> _Unserved:
-        """Return what configs leave open."""
-        has_good = self._good[:, chosen].any(axis=1)
-        has_best = self._as_fast[:, chosen].any(axis=1) | ~self._needs_best
-        return _Unserved(
-            lacks_good=~has_good,
-            lacks_best=~has_best,
-            good=self._good,
-            as_fast=self._as_fast,
-            needs=len(has_good) + int(self._needs_best.sum()),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Unserved:
-    """What some configs leave open in each draw."""
-
-    lacks_good: Flags
-    """(D,)"""
-    lacks_best: Flags
-    """(D,)"""
-    good: Flags
-    """(D, N): configs that are enough, and simple enough."""
-    as_fast: Flags
-    """(D, N): configs about as fast as the best."""
-    needs: int
-    """What the draws ask for: each one that is enough, some one that is fast too."""
-
-    @property
-    def served(self) -> Flags:
-        """Draws for which nothing is left open, (D,)."""
-        return ~(self.lacks_good | self.lacks_best)
-
-    def gains(self) -> NDArray[np.float64]:
-        """Return for each config how much of what is open it would close, (N,)."""
-        good = self.good[self.lacks_good].sum(axis=0)
-        best = self.as_fast[self.lacks_best].sum(axis=0)
-        found: NDArray[np.float64] = (good + best) / self.needs
-        return found

@@ -118,7 +118,7 @@ def test_the_race_is_shown_against_the_target() -> None:
         view.on_round(2, {config(8): 1300.0, config(4): 990.0})
         lines = drawn_last(stream)
 
-    assert lines[4] == "2 rounds; decided after 6 to 24"
+    assert lines[4] == "2 rounds; decided after 4 to 24"
     assert [line.split(maxsplit=6)[6].split() for line in lines[5:7]] == [
         ["990/s", "━━━━━━━━━━━", "│", "99", "%"],
         ["1,300/s", "━━━━━━━━━━━━│━━━", "130", "%"],
@@ -136,7 +136,7 @@ def test_a_race_begins_with_the_names_of_the_finalists() -> None:
         lines = drawn_last(stream)
 
     assert lines[4:7] == [
-        "0 rounds; decided after 6 to 24",
+        "0 rounds; decided after 4 to 24",
         "4 workers, batch 64",
         "8 workers, batch 64",
     ]

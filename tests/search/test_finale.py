@@ -11,6 +11,7 @@ from autoloader.search.budget import Budget
 from autoloader.search.ceilings import Ceilings
 from autoloader.search.cost_model import CostModel
 from autoloader.search.finale import Finale, Result
+from autoloader.search.race import LOOKS
 from autoloader.search.reasons import nothing_left
 from autoloader.search.record import Record
 from autoloader.search.strategy import Strategy
@@ -263,7 +264,7 @@ def test_a_config_that_takes_too_much_memory_is_not_raced(kit: Kit) -> None:
 
 @pytest.mark.parametrize(
     ("budget_s", "rounds_with_the_default"),
-    [(1000.0, [0, 1, 2, 4]), (60.0, [0, 2, 4])],
+    [(1000.0, [0, 1, 2]), (60.0, [0, 2])],
 )
 def test_pytorchs_default_is_read_like_a_finalist_where_there_is_time(
     budget_s: float, rounds_with_the_default: list[int], kit: Kit
@@ -275,14 +276,27 @@ def test_pytorchs_default_is_read_like_a_finalist_where_there_is_time(
     found = [
         number for number, round_ in enumerate(result.race.rounds) if ZERO in round_
     ]
-    assert len(result.race.rounds) == 6
+    assert len(result.race.rounds) == LOOKS[0]
     assert found == rounds_with_the_default
+
+
+@pytest.mark.parametrize(
+    ("target", "is_raced"),
+    [(Target(examples_per_s=850.0), False), (Target(examples_per_s=50.0), True)],
+)
+def test_where_rounds_are_few_pytorchs_default_is_raced_for_its_merits_only(
+    target: Target, is_raced: bool, kit: Kit
+) -> None:
+    """What is read for comparison would cost the finalists a part of them."""
+    result = kit.finish(target, budget_s=1.0)
+
+    assert (ZERO in raced(result)) is is_raced
 
 
 @pytest.mark.parametrize(
     ("budget_s", "expected"), [(1000.0, [FOUR, TWO, ZERO]), (1.0, [FOUR, TWO])]
 )
-def test_a_race_has_as_many_finalists_as_six_rounds_fit(
+def test_a_race_has_as_many_finalists_as_the_first_look_has_time_for(
     budget_s: float, expected: list[LoaderConfig], kit: Kit
 ) -> None:
     """The most important first; two in any case, for one alone shows nothing."""

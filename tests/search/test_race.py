@@ -11,11 +11,14 @@ import numpy as np
 import pytest
 
 from autoloader.measure.intervals import t_quantile
+from autoloader.search.question import Chance
 from autoloader.search.race import (
     BACKGROUND_ROUNDS,
     LEAST_ROUNDS,
     LOOK_SHARE,
     LOOKS,
+    MATTERS,
+    WORTH_WAITING,
     Race,
     Rules,
     error_share,
@@ -40,6 +43,12 @@ BATCH_SIZES = (32,)
 RATE_1000 = Target(examples_per_s=1000)
 SHARE_95 = Target(share_of_best=0.95)
 FAST, SLOW = 2000.0, 100.0
+NO_CHANCE = Chance(meets=0.0, clearly=0.0, matters=0.0)
+
+
+def chance(meets: float, *, clearly: float = 1.0, matters: float = 1.0) -> Chance:
+    """Return the chance of a config that is worth its rounds, unless it is said."""
+    return Chance(meets=meets, clearly=clearly, matters=matters)
 
 
 class Track:
@@ -75,7 +84,7 @@ class Track:
         target: Target = RATE_1000,
         deadline: float = 1e9,
         background: Sequence[LoaderConfig] = (),
-        likely: Mapping[LoaderConfig, float] | None = None,
+        chances: Mapping[LoaderConfig, Chance] | None = None,
         on_round: Callable[[int, Round], None] | None = None,
     ) -> Race:
         """Return the race of these finalists."""
@@ -89,7 +98,7 @@ class Track:
                 clock=lambda: self.now,
             ),
             background=background,
-            likely=lambda: likely or {},
+            chances=lambda: chances or {},
             on_round=on_round,
         )
 
@@ -115,7 +124,8 @@ def test_the_background_runs_in_every_second_round_on_either_side() -> None:
         *(ZERO, TWO, FOUR),
         *(FOUR, TWO),
     ]
-    assert [ZERO in round_ for round_ in race.rounds] == [True, False] * 3
+    ran = [number for number, round_ in enumerate(race.rounds) if ZERO in round_]
+    assert ran == list(range(0, len(race.rounds), 2))
 
 
 def test_the_background_is_known_well_enough_after_eight_rounds() -> None:
@@ -129,31 +139,35 @@ def test_the_background_is_known_well_enough_after_eight_rounds() -> None:
     assert ran == list(range(0, BACKGROUND_ROUNDS, 2))
 
 
-def test_a_hopeless_finalist_runs_with_the_background_after_three_rounds() -> None:
-    """It cannot meet the target any more: the others have its time."""
+def test_a_finalist_that_hardly_matters_runs_with_the_background() -> None:
+    """After three rounds: the others have its time."""
     track = Track({TWO: SLOW, FOUR: [800.0, 1200.0] * 12, SIX: FAST})
+    chances = {
+        TWO: chance(0.0, matters=MATTERS / 2),
+        FOUR: chance(0.5, matters=MATTERS),
+    }
 
-    race = track.race(TWO, FOUR, SIX, likely={TWO: HOPELESS / 2, FOUR: 0.5})
+    race = track.race(TWO, FOUR, SIX, chances=chances)
 
     ran = [number for number, round_ in enumerate(race.rounds) if TWO in round_]
     assert ran == [*range(LEAST_ROUNDS), 4, 6]
     assert all(FOUR in round_ and SIX in round_ for round_ in race.rounds)
 
 
-def test_where_all_finalists_are_hopeless_all_of_them_run_on() -> None:
+def test_where_no_finalist_matters_all_of_them_run_on() -> None:
     """One of them is to be told as the best."""
     track = Track({TWO: [800.0, 1200.0] * 12, FOUR: [900.0, 1100.0] * 12})
 
-    race = track.race(TWO, FOUR, likely={TWO: 0.0, FOUR: 0.0})
+    race = track.race(TWO, FOUR, chances=dict.fromkeys((TWO, FOUR), NO_CHANCE))
 
     assert all(len(round_) == 2 for round_ in race.rounds)
 
 
-def test_a_finalist_of_unknown_odds_is_not_hopeless() -> None:
+def test_a_finalist_of_unknown_odds_matters() -> None:
     """Nothing speaks against it."""
     track = Track({TWO: SLOW, FOUR: [800.0, 1200.0] * 12})
 
-    race = track.race(TWO, FOUR, likely={})
+    race = track.race(TWO, FOUR, chances={})
 
     assert all(len(round_) == 2 for round_ in race.rounds)
 
@@ -172,8 +186,8 @@ def test_a_race_with_a_clear_winner_ends_at_the_first_look() -> None:
     race = Track({TWO: FAST, FOUR: FAST}).race(TWO, FOUR)
 
     assert race.stopped_because == "settled"
-    assert race.looks == (6,)
-    assert len(race.rounds) == 6
+    assert race.looks == LOOKS[:1]
+    assert len(race.rounds) == LOOKS[0]
 
 
 def test_a_race_in_which_everybody_fails_ends_at_the_first_look() -> None:
@@ -181,7 +195,7 @@ def test_a_race_in_which_everybody_fails_ends_at_the_first_look() -> None:
     race = Track({TWO: SLOW, FOUR: SLOW}).race(TWO, FOUR)
 
     assert race.stopped_because == "settled"
-    assert len(race.rounds) == 6
+    assert len(race.rounds) == LOOKS[0]
 
 
 def test_a_race_goes_on_while_a_simpler_config_is_undecided() -> None:
@@ -198,7 +212,7 @@ def test_a_race_does_not_wait_for_a_more_complex_config() -> None:
     race = Track({TWO: FAST, FOUR: [800.0, 1200.0] * 12}).race(TWO, FOUR)
 
     assert race.stopped_because == "settled"
-    assert race.looks == (6,)
+    assert race.looks == LOOKS[:1]
 
 
 def test_a_race_ends_at_looks_only() -> None:
@@ -207,7 +221,7 @@ def test_a_race_ends_at_looks_only() -> None:
 
     race = Track({TWO: uneven, FOUR: FAST}).race(TWO, FOUR)
 
-    assert race.looks == LOOKS[:4]
+    assert race.looks == LOOKS[:6]
     assert race.stopped_because == "settled"
 
 
@@ -229,16 +243,16 @@ def test_a_race_that_ends_at_its_deadline_takes_a_last_look() -> None:
 
     assert early.looks == (4,)
     assert early.error == pytest.approx(0.05)
-    assert late.looks == (6, 8, 10)
-    assert late.error == pytest.approx(0.05 * (1 - 2 * LOOK_SHARE))
+    assert late.looks == (4, 5, 6, 8, 10)
+    assert late.error == pytest.approx(0.05 * (1 - 4 * LOOK_SHARE))
 
 
 def test_a_deadline_that_falls_on_a_look_makes_it_the_last() -> None:
     """Looking twice at the same rounds would spend error for nothing."""
-    race = Track({TWO: FAST}).race(TWO, deadline=6.0)
+    race = Track({TWO: FAST}).race(TWO, deadline=float(LOOKS[0]))
 
     assert race.stopped_because == "deadline"
-    assert race.looks == (6,)
+    assert race.looks == LOOKS[:1]
     assert race.error == pytest.approx(0.05)
 
 
@@ -308,7 +322,7 @@ def test_the_background_runs_in_every_round_once_it_is_alone() -> None:
 
     race = track.race(TWO, background=[ZERO])
 
-    assert track.order == [TWO, *[ZERO] * 6]
+    assert track.order == [TWO, *[ZERO] * LOOKS[0]]
     assert race.stopped_because == "settled"
 
 
@@ -359,20 +373,42 @@ def test_a_race_is_settled_by_what_all_readings_make_likely() -> None:
     """The simplest is open by its rounds alone, and nearly sure by all of them."""
     track = Track({TWO: [800.0, 1300.0] * 12, FOUR: FAST})
 
-    race = track.race(TWO, FOUR, likely={TWO: LIKELY})
+    race = track.race(TWO, FOUR, chances={TWO: chance(LIKELY)})
 
     assert race.stopped_because == "settled"
-    assert race.looks == (6,)
+    assert race.looks == LOOKS[:1]
 
 
-def test_a_race_does_not_wait_for_a_simpler_config_without_hope() -> None:
-    """Its rounds leave it open, all readings together do not."""
+@pytest.mark.parametrize(
+    "simpler", [chance(HOPELESS), chance(0.9, clearly=WORTH_WAITING - 0.01)]
+)
+def test_a_race_does_not_wait_for_what_is_not_worth_it(simpler: Chance) -> None:
+    """Its rounds leave it open; it has no hope, or lies too close to the target."""
     track = Track({TWO: [800.0, 1200.0] * 12, FOUR: FAST})
 
-    race = track.race(TWO, FOUR, likely={TWO: HOPELESS})
+    race = track.race(TWO, FOUR, chances={TWO: simpler})
 
     assert race.stopped_because == "settled"
-    assert race.looks == (6,)
+    assert race.looks == LOOKS[:1]
+
+
+def test_a_race_waits_for_a_simpler_config_that_may_clearly_be_enough() -> None:
+    """Its rounds and all readings leave it open: only more of them tell."""
+    track = Track({TWO: [800.0, 1200.0] * 12, FOUR: FAST})
+
+    race = track.race(TWO, FOUR, chances={TWO: chance(0.9, clearly=WORTH_WAITING)})
+
+    assert race.stopped_because == "all_rounds"
+
+
+def test_where_nothing_meets_the_target_yet_no_config_is_passed_by() -> None:
+    """There is nothing to choose in its place."""
+    track = Track({TWO: [800.0, 1200.0] * 12, FOUR: [800.0, 1200.0] * 12})
+    close = chance(0.9, clearly=0.0)
+
+    race = track.race(TWO, FOUR, chances={TWO: close, FOUR: close})
+
+    assert race.stopped_because == "all_rounds"
 
 
 def test_a_race_is_written_as_a_table_of_rates() -> None:

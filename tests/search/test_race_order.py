@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from autoloader.search.question import Chance
 from autoloader.search.race import LOOKS, Rules, run_race
 from autoloader.search.race_order import rounds_in
 from autoloader.values.target import Target
@@ -59,9 +60,11 @@ def test_rounds_are_those_that_were_run(
     course = Course(failing)
     last = finalists[-1]
 
-    def likely() -> dict[LoaderConfig, float]:
+    def chances() -> dict[LoaderConfig, Chance]:
         is_out = course.passes.get(last, 0) >= hopeless_after
-        return dict.fromkeys(finalists, 0.5) | ({last: 0.0} if is_out else {})
+        even = Chance(meets=0.5, clearly=0.5, matters=0.5)
+        out = Chance(meets=0.0, clearly=0.0, matters=0.0)
+        return dict.fromkeys(finalists, even) | ({last: out} if is_out else {})
 
     race = run_race(
         course.read,
@@ -73,7 +76,7 @@ def test_rounds_are_those_that_were_run(
             clock=lambda: 0.0,
         ),
         background=background,
-        likely=likely,
+        chances=chances,
     )
 
     found = rounds_in(course.readings)
