@@ -288,7 +288,7 @@ def test_where_rounds_are_few_pytorchs_default_is_raced_for_its_merits_only(
     target: Target, is_raced: bool, kit: Kit
 ) -> None:
     """What is read for comparison would cost the finalists a part of them."""
-    result = kit.finish(target, budget_s=1.0)
+    result = kit.finish(target, budget_s=30.0)
 
     assert (ZERO in raced(result)) is is_raced
 
