@@ -21,6 +21,9 @@ loaders (autoloader/search/workloads.py) and time goes by on a clock of its own.
     extra    workers beyond those of the simplest config that truly meets the target
     trials   median of configs tried (bar: 14)
 
+A further table counts the choices by the probability of meeting the target that the
+study told, and how many of them were right.
+
 `--recorded` replays studies of real data from their folders instead, where each config
 was read five times or more: rounds are drawn from the recorded ones, in blocks.
 
@@ -60,6 +63,7 @@ from replay_rows import (
     Case,
     print_against,
     print_growth,
+    print_probabilities,
     print_row,
     print_sums,
     row_of,
@@ -132,6 +136,7 @@ def main() -> int:
     print(f"\n{studies} studies, {studies / max(minutes, 1e-9):,.0f} a minute")
     rows = [row_of(case, found) for case, found in results.items()]
     print_sums(rows)
+    print_probabilities(results)
     print_growth(rows)
     if options.json is not None:
         text = json.dumps(_as_json(options, results), indent=1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from autoloader.search.replay import ENOUGH
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 BAR_RIGHT, BAR_WRONG, BAR_SIMPLE, BAR_TRIALS = 0.98, 0.02, 0.90, 14
@@ -143,6 +143,35 @@ def print_sums(rows: Sequence[dict[str, Any]]) -> None:
             f"{strategy[-14:]:14} {target:8} {noise:6.0%} {shown} {trials:7.0f}"
             f"   {missed} of {len(kept)} miss a bar"
         )
+
+
+BANDS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98)
+"""Least of the probabilities that are counted together."""
+
+
+def print_probabilities(results: Mapping[Case, Sequence[dict[str, Any]]]) -> None:
+    """Print how often choices were right that were told with a probability.
+
+    Noise by noise: a told 0.9 is to be right in nine of ten studies at least.
+    """
+    print("\nchoices by the probability that the study told: right of all")
+    starts = [f"{least:g}+" for least in BANDS]
+    print(" " * 26 + " ".join(f"{start:>11}" for start in starts))
+    groups = dict.fromkeys((case.strategy, case.target, case.noise) for case in results)
+    for strategy, target, noise in groups:
+        told = [
+            (item["probability"], item["answered"] == "enough")
+            for case, found in results.items()
+            if (case.strategy, case.target, case.noise) == (strategy, target, noise)
+            for item in found
+            if item["probability"] is not None
+        ]
+        counts = []
+        for least, end in zip(BANDS, (*BANDS[1:], math.inf), strict=True):
+            kept = [is_right for share, is_right in told if least <= share < end]
+            counts.append(f"{sum(kept)}/{len(kept)}" if kept else "-")
+        shown = " ".join(f"{count:>11}" for count in counts)
+        print(f"{strategy[-10:]:10} {target:8} {noise:6.0%} {shown}")
 
 
 def print_growth(rows: Sequence[dict[str, Any]]) -> None:
