@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autoloader.report.cleaning import clean
-from autoloader.units import format_percent, format_rate, format_seconds
+from autoloader.units import format_percent, format_rate, format_wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -65,7 +65,7 @@ def step_words(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield (
         "step",
         f"{section['spec']} takes {rate} examples/s where it never waits, "
-        f"{_short(alone['step_s'])} a step",
+        f"{format_wait(alone['step_s'])} a step",
     )
     loops: Mapping[str, Mapping[str, Any]] = section["loops"]
     judged = loops.get(section["judged"] or "")
@@ -141,9 +141,4 @@ def _share(share: float | None) -> Text:
 
 
 def _seconds(seconds: float | None) -> Text:
-    return Text("-", style="label") if seconds is None else Text(_short(seconds))
-
-
-def _short(seconds: float) -> str:
-    """Return seconds of a step, which may be few thousandths."""
-    return f"{seconds * 1000:.3g} ms" if seconds < 1 else format_seconds(seconds)
+    return Text("-", style="label") if seconds is None else Text(format_wait(seconds))

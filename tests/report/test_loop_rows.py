@@ -103,7 +103,10 @@ def test_a_loader_that_is_the_limit_is_told_so() -> None:
     )
 
 
-@pytest.mark.parametrize(("step_s", "words"), [(2.5, "2.5 s"), (0.0042, "4.2 ms")])
+@pytest.mark.parametrize(
+    ("step_s", "words"),
+    [(2.5, "2.5 s"), (0.9996, "999.6 ms"), (0.0042, "4.2 ms"), (0.00083, "830 us")],
+)
 def test_a_step_is_told_in_its_own_unit(step_s: float, words: str) -> None:
     """Thousandths of a second where it is short."""
     found = section(LoopTable({ZERO: (0.1,), TWO: (0.2,)}))
