@@ -59,6 +59,10 @@ another one meets the target. One that lies close to what is wanted may take all
 to tell, and is hardly worth it: where no workers had 95 to 98 % of the fastest
 (studies/stream), tunes took half of the passes of a whole grid, and now a fifth."""
 
+NEARLY = 0.8
+"""Chance of a simpler config to be enough for which a race goes on as well: few rounds
+more will tell."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Race:
@@ -213,11 +217,15 @@ def is_settled(
         if meets(standing, likely):
             return True
         if is_open(standing, likely):
-            chance = known.get(standing.config)
-            if chance is None or chance.clearly >= WORTH_WAITING:
+            if _is_worth_waiting(known.get(standing.config)):
                 return False
             passed_by = True
     return not passed_by
+
+
+def _is_worth_waiting(chance: Chance | None) -> bool:
+    """Whether rounds are spent on a simpler config than one that meets the target."""
+    return chance is None or chance.clearly >= WORTH_WAITING or chance.meets >= NEARLY
 
 
 class _Field:

@@ -18,6 +18,7 @@ from autoloader.search.race import (
     LOOK_SHARE,
     LOOKS,
     MATTERS,
+    NEARLY,
     WORTH_WAITING,
     Race,
     Rules,
@@ -380,7 +381,7 @@ def test_a_race_is_settled_by_what_all_readings_make_likely() -> None:
 
 
 @pytest.mark.parametrize(
-    "simpler", [chance(HOPELESS), chance(0.9, clearly=WORTH_WAITING - 0.01)]
+    "simpler", [chance(HOPELESS), chance(NEARLY - 0.01, clearly=WORTH_WAITING - 0.01)]
 )
 def test_a_race_does_not_wait_for_what_is_not_worth_it(simpler: Chance) -> None:
     """Its rounds leave it open; it has no hope, or lies too close to the target."""
@@ -392,11 +393,14 @@ def test_a_race_does_not_wait_for_what_is_not_worth_it(simpler: Chance) -> None:
     assert race.looks == LOOKS[:1]
 
 
-def test_a_race_waits_for_a_simpler_config_that_may_clearly_be_enough() -> None:
-    """Its rounds and all readings leave it open: only more of them tell."""
+@pytest.mark.parametrize(
+    "simpler", [chance(0.5, clearly=WORTH_WAITING), chance(NEARLY, clearly=0.0)]
+)
+def test_a_race_waits_for_what_is_worth_it(simpler: Chance) -> None:
+    """It may clearly be enough, or is nearly known to be: more rounds tell."""
     track = Track({TWO: [800.0, 1200.0] * 12, FOUR: FAST})
 
-    race = track.race(TWO, FOUR, chances={TWO: chance(0.9, clearly=WORTH_WAITING)})
+    race = track.race(TWO, FOUR, chances={TWO: simpler})
 
     assert race.stopped_because == "all_rounds"
 
@@ -404,7 +408,7 @@ def test_a_race_waits_for_a_simpler_config_that_may_clearly_be_enough() -> None:
 def test_where_nothing_meets_the_target_yet_no_config_is_passed_by() -> None:
     """There is nothing to choose in its place."""
     track = Track({TWO: [800.0, 1200.0] * 12, FOUR: [800.0, 1200.0] * 12})
-    close = chance(0.9, clearly=0.0)
+    close = chance(0.7, clearly=0.0)
 
     race = track.race(TWO, FOUR, chances={TWO: close, FOUR: close})
 
