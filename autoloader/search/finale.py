@@ -15,7 +15,7 @@ from autoloader.measure.throughput import epoch_rate
 from autoloader.search.ceilings import Ceilings
 from autoloader.search.race import LEAST_ROUNDS, LOOKS, Race, Rules, run_race
 from autoloader.search.rates import rate_of, rates_of
-from autoloader.search.selection import HOPELESS, Choice, choose, too_large
+from autoloader.search.selection import Choice, choose, too_large
 from autoloader.search.standings import drift_of
 from autoloader.search.trials import over_budget
 from autoloader.values.outcome import (
@@ -43,10 +43,6 @@ if TYPE_CHECKING:
 MOST_FINALISTS = 4
 """Configs in a race beside PyTorch's default. With five, replayed tunes of two cores
 took up to a tenth more passes, and of 4,160 simulated studies as many were right."""
-
-ENOUGH_ROUNDS = 6
-"""Rounds that must fit for PyTorch's default to be raced, for comparison only, where it
-cannot meet the target: where there are fewer, the finalists have the time."""
 
 CHEAP = 2.0
 """How often over the first look's rounds must fit before PyTorch's default, which is
@@ -229,17 +225,6 @@ class Finale:
             if item.config not in too_large
         }
 
-    def _background(self, entered: Sequence[LoaderConfig]) -> list[LoaderConfig]:
-        """Return PyTorch's default, where there is time to compare with it."""
-        default, cost = self.default_config, self._costs()
-        if default not in cost:
-            return []
-        round_s = sum(cost[config] for config in entered)
-        is_scarce = round_s * ENOUGH_ROUNDS > self._race_end() - self.budget.clock()
-        chance = self._chances().get(default)
-        is_out = chance is not None and chance.meets <= HOPELESS
-        return [] if is_scarce and is_out else [default]
-
     def _race_end(self) -> float:
         """Return when the race must end: verification, ceilings, loops follow it."""
         kept_s = self._longest_verification_s + self.budget.ceilings_s
@@ -253,6 +238,7 @@ class Finale:
     def _race(self, entered: Sequence[LoaderConfig]) -> Race:
         names = "; ".join(config.describe() for config in entered)
         self.on_phase("race", names)
+        measured = self._costs()
         return run_race(
             self._read,
             entered,
@@ -262,7 +248,7 @@ class Finale:
                 deadline=self._race_end(),
                 clock=self.budget.clock,
             ),
-            background=self._background(entered),
+            background=[self.default_config] if self.default_config in measured else [],
             chances=self._chances,
             on_round=self._keep_round,
         )

@@ -46,7 +46,8 @@ BACKGROUND_ROUNDS = 8
 """Rounds after which background configs are known well enough."""
 
 BACKGROUND_EVERY = 2
-"""A background config runs in each round whose number this divides, from 0."""
+"""A background config runs in each round whose number this divides, from 0, and in the
+first `LEAST_ROUNDS`: a night compares with PyTorch's default, and needs three."""
 
 
 MATTERS = 0.1
@@ -267,7 +268,8 @@ class _Field:
                 background = [*(item for item in finalists if item in out), *background]
                 finalists = [item for item in finalists if item not in out]
         if number % BACKGROUND_EVERY and finalists:
-            return finalists[::-1]
+            early = background if number < LEAST_ROUNDS else []
+            return [*early, *finalists[::-1]]
         if number >= BACKGROUND_ROUNDS and finalists:
             return finalists
         if number // BACKGROUND_EVERY % 2:
