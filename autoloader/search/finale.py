@@ -201,7 +201,12 @@ class Finale:
 
     def _fitting(self, ranked: Sequence[LoaderConfig]) -> tuple[LoaderConfig, ...]:
         """Return as many finalists as can run until the first look is made."""
-        cost = self._costs()
+        too_large = self._too_large()
+        cost = {
+            item.config: _pass_s(item)
+            for item in self._measured()
+            if item.config not in too_large
+        }
         room_s = (self._race_end() - self.budget.clock()) / LOOKS[0]
         default_s = cost.get(self.default_config, 0.0)
         kept: list[LoaderConfig] = []
@@ -216,15 +221,6 @@ class Finale:
             kept.append(self.default_config)
         return tuple(dict.fromkeys(kept))
 
-    def _costs(self) -> dict[LoaderConfig, float]:
-        """Return the seconds that a pass of each config takes."""
-        too_large = self._too_large()
-        return {
-            item.config: _pass_s(item)
-            for item in self._measured()
-            if item.config not in too_large
-        }
-
     def _race_end(self) -> float:
         """Return when the race must end: verification, ceilings, loops follow it."""
         kept_s = self._longest_verification_s + self.budget.ceilings_s
@@ -238,7 +234,9 @@ class Finale:
     def _race(self, entered: Sequence[LoaderConfig]) -> Race:
         names = "; ".join(config.describe() for config in entered)
         self.on_phase("race", names)
-        measured = self._costs()
+        measured = {item.config for item in self.record.outcomes if item.readings}
+        measured -= self._too_large()
+        background = [self.default_config] if self.default_config in measured else []
         return run_race(
             self._read,
             entered,
@@ -248,7 +246,7 @@ class Finale:
                 deadline=self._race_end(),
                 clock=self.budget.clock,
             ),
-            background=[self.default_config] if self.default_config in measured else [],
+            background=background,
             chances=self._chances,
             on_round=self._keep_round,
         )

@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from autoloader.search.belief import Belief
-from autoloader.search.question import AS_FAST as AS_FAST
-from autoloader.search.question import CLEARLY as CLEARLY
 from autoloader.search.question import Chance, Question
 from autoloader.search.selection import LIKELY, simplicity
 from autoloader.values.target import DRIFT
@@ -209,8 +207,8 @@ class Strategy:
         """Return how likely something that was not tried is faster than all that was.
 
         That is the share of possible truths in which the best config is more than
-        `AS_FAST` ahead of all measured ones. None where a rate is wanted, or nothing
-        that may be chosen was measured: nothing hangs on it there.
+        `question.AS_FAST` ahead of all measured ones. None where a rate is wanted, or
+        nothing that may be chosen was measured: nothing hangs on it there.
         """
         if self.target.share_of_best is None or not self._choosable(readings, excluded):
             return None
